@@ -1,0 +1,41 @@
+# Set-up is part of every command: a stamp per pyproject and constraints makes a second run install nothing.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+export PREFECT_SERVER_ANALYTICS_ENABLED = false
+export DO_NOT_TRACK = 1
+
+.PHONY: demo test test-slow check lint types format install clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --compile -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/nilm demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+check: lint types test
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build *.egg-info

@@ -1,0 +1,96 @@
+"""A solution (Z, W) of the latent feature model X ≈ ZW, and the equivalent ones (ZU, U⁻¹W).
+
+Owns the type and its invariants. Which U are worth trying is the business of `lfm.candidates` and
+`lfm.hopper`; how good a solution is beyond its residual belongs to `lfm.priors` and `lfm.metrics`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lfm.errors import (
+    BinaryMatrix,
+    FloatMatrix,
+    InvalidInputError,
+    NotEquivalentError,
+    check_binary,
+    check_real,
+)
+from lfm.metrics import regulariser
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Z (N, K) of zeros and ones, who is on; W (K, D), one feature per row. Both are read-only copies."""
+
+    Z: BinaryMatrix
+    W: FloatMatrix
+
+    def __post_init__(self) -> None:
+        Z = check_binary("Z", self.Z).copy()
+        W = check_real("W", self.W).copy()
+        if Z.shape[1] != W.shape[0]:
+            raise InvalidInputError(
+                f"Z has {Z.shape[1]} columns and W {W.shape[0]} rows; both must be the number of features K"
+            )
+        Z.flags.writeable = False
+        W.flags.writeable = False
+        object.__setattr__(self, "Z", Z)
+        object.__setattr__(self, "W", W)
+
+    @property
+    def N(self) -> int:
+        """Number of rows of Z."""
+        return int(self.Z.shape[0])
+
+    @property
+    def K(self) -> int:
+        """Number of features."""
+        return int(self.Z.shape[1])
+
+    @property
+    def D(self) -> int:
+        """Length of one feature."""
+        return int(self.W.shape[1])
+
+    @property
+    def regulariser(self) -> float:
+        """E_Reg = ‖W‖_F / (KD), Sec. 5."""
+        return regulariser(self.W)
+
+    def product(self) -> FloatMatrix:
+        """ZW, what the solution says X is, shape (N, D)."""
+        return self.Z.astype(np.float64) @ self.W
+
+    def residual(self, X: ArrayLike) -> float:
+        """‖X − ZW‖_F for X of shape (N, D)."""
+        X = check_real("X", X)
+        if X.shape != (self.N, self.D):
+            raise InvalidInputError(f"X has shape {X.shape}; this solution explains {(self.N, self.D)}")
+        return float(np.linalg.norm(X - self.product()))
+
+
+def transform(solution: Solution, U: ArrayLike) -> Solution:
+    """The equivalent solution (ZU, U⁻¹W), with the same product ZW.
+
+    U is a regular (K, K) matrix, usually of integers. NotEquivalentError if U is singular or if ZU is
+    not binary.
+    """
+    U = check_real("U", U)
+    if U.shape != (solution.K, solution.K):
+        raise InvalidInputError(
+            f"U has shape {U.shape}; a solution with K = {solution.K} needs {(solution.K,) * 2}"
+        )
+    if np.linalg.matrix_rank(U) < solution.K:
+        raise NotEquivalentError("U is singular: its columns are linearly dependent, so U⁻¹W does not exist")
+    ZU = solution.Z.astype(np.float64) @ U
+    Z = np.rint(ZU)
+    # U may hold fractions (Z of lattice index above 1): the products are then exact only to rounding.
+    wrong = int(np.count_nonzero((np.abs(ZU - Z) > 1e-9) | (Z < 0) | (Z > 1)))
+    if wrong:
+        raise NotEquivalentError(
+            f"ZU is not binary: {wrong} of its {ZU.size} entries are neither 0 nor 1; "
+            "nonbinarity(Z, U) tells which columns of U are to blame"
+        )
+    return Solution(Z.astype(np.uint8), np.asarray(np.linalg.solve(U, solution.W), dtype=np.float64))

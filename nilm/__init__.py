@@ -1,0 +1,1 @@
+"""From meter files to appliances: ingest, disaggregate, report. Knows no Prefect; `flows` does."""

@@ -1,0 +1,1 @@
+"""Reports: figures, templates and pages."""

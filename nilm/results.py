@@ -1,0 +1,158 @@
+"""The week's result as frozen records: what `nilm.publish` writes to files and `nilm.report` shows.
+
+Owns the words and units of the result, no arithmetic. Every number that an analyst sees on the page or in a
+CSV is a field here, so that the two cannot differ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+TimeArray = NDArray[np.datetime64]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """One run of an appliance, from the start of its first row to the end of its last."""
+
+    start_utc: np.datetime64
+    end_utc: np.datetime64
+    duration_s: float
+    mean_w: float
+    energy_kwh: float
+
+
+@dataclass(frozen=True)
+class Appliance:
+    """One appliance of the week: what it is, when it was on, what it used, how sure we are."""
+
+    appliance_id: str  # stable from week to week, "A01"
+    name: str  # shown; see name_source
+    name_source: str  # "analyst", "submeter" or "description"
+    name_score: float | None  # how well the submeter fits, 0 to 1; None unless name_source is "submeter"
+    kind: str  # "resistive heater", "motor", "electronics", "dimmed light", "always on", "generator", "mixed"
+    current_a: FloatArray  # (D,) current over one voltage cycle
+    active_w: float
+    rms_a: float
+    power_factor: float
+    thd: float  # total harmonic distortion of the current, a ratio
+    on: NDArray[np.uint8]  # (N,) its column of Z
+    activations: tuple[Activation, ...]
+    share_of_time: float  # of the rows that exist
+    energy_kwh: float
+    support: float  # share of the chain's weight in which this on/off column appears, 0 to 1
+    correction: str  # "unchanged", "inverted", "duplicated", "merged", "split", "bias level moved"
+    colour: int  # index into the report's palette, stable from week to week
+    part_of: str | None = None  # appliance_id of the machine it is likely a part of
+    part_evidence: str = ""
+    not_told_apart_from: tuple[str, ...] = ()  # appliance_ids that no method separates from this week's data
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What the hopper changed in one feature, in words and numbers."""
+
+    appliance_id: str
+    kind: str  # as Appliance.correction
+    words: str  # one sentence for an analyst
+    watts_before: float
+    watts_after: float
+    current_before_a: FloatArray  # (D,)
+    current_after_a: FloatArray  # (D,)
+    on_before: NDArray[np.uint8]  # (N,)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """The identifiability verdict and the confidence behind the page."""
+
+    verdict: str  # "identifiable", "not identifiable" or "unknown"
+    words: str  # the verdict in plain words
+    n_equivalent: int
+    n_equivalent_is_exact: bool
+    dependencies: tuple[str, ...]  # in words, "the amplifier runs only while the television does"
+    indistinguishable: tuple[tuple[str, ...], ...]  # groups of appliance_ids
+    would_settle: tuple[str, ...]  # "one hour with the television on and the amplifier off"
+    residual_before: float  # ‖X − ZW‖_F of the baseline
+    residual_after: float  # and after the hop
+    relative_residual: float  # ‖X − ZW‖_F / ‖X‖_F after the hop
+    at_noise_floor: bool | None  # None where the estimator gives no certificate
+    notes: tuple[str, ...] = ()  # rank deficiencies, budget spent, K larger than the states, …
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What the data lacked."""
+
+    rows_expected: int
+    rows_used: int
+    rows_flagged: int  # present, left out of the fit, decoded afterwards where possible
+    coverage: float  # rows present / rows expected, 0 to 1
+    hours_missing: tuple[str, ...]  # ISO start times
+    files_left_out: tuple[Mapping[str, str], ...]  # {"file": …, "reason": …}
+    clipped_rows: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApplianceScore:
+    """One appliance against its submeter or the simulator's truth."""
+
+    appliance_id: str
+    truth_name: str
+    f1: float
+    mae_w: float
+    rmse_w: float
+    nde: float
+    energy_error_kwh: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Against truth or submeters; where neither exists, WeekResult.scores is None."""
+
+    source: str  # "simulator" or "submeters"
+    hamming_before: float | None  # E_Hamm of the baseline; only with a simulator's truth
+    hamming_after: float | None
+    energy_error: float  # Σ|energy − truth| / Σ truth over matched appliances
+    appliances_before: tuple[ApplianceScore, ...]
+    appliances: tuple[ApplianceScore, ...]
+
+
+@dataclass(frozen=True)
+class CatalogueChanges:
+    """This week against the house's catalogue."""
+
+    new: tuple[str, ...]  # appliance_ids
+    gone: tuple[str, ...]  # names of appliances not seen this week
+    changed: tuple[str, ...]  # sentences: "A03 kettle: 2.8 kW, was 3.0 kW"
+
+
+@dataclass(frozen=True)
+class WeekResult:
+    """Everything that the report of one house and week shows."""
+
+    house: str
+    week: str  # "2015-wk01"
+    interval_s: float
+    start_utc: TimeArray  # (N,) datetime64[ns], start of each row
+    metered_w: FloatArray  # (N,)
+    explained_w: FloatArray  # (N,) sum of the appliances that are on
+    voltage_v: FloatArray  # (D,) mean voltage cycle
+    mains_hz: FloatArray  # (N,)
+    rms_v: FloatArray  # (N,)
+    appliances: tuple[Appliance, ...]  # by energy, largest first
+    metered_kwh: float
+    unexplained_kwh: float  # metered_kwh − Σ energy_kwh; may be negative
+    tariff_per_kwh: float
+    currency: str
+    corrections: tuple[Correction, ...]
+    certainty: Certainty
+    quality: Quality
+    scores: Scores | None
+    catalogue: CatalogueChanges
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests

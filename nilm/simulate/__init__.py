@@ -1,0 +1,1 @@
+"""A house with known truth, written in UK-DALE's own format."""
