@@ -1,0 +1,94 @@
+"""The settings: one file `nilm.toml`, or the environment variables NILM_*, in one frozen and checked record.
+
+Order of precedence: an argument of the command or flow, then NILM_* in the environment, then the file, then
+the default here. The file is `nilm.toml` in the working directory, or the one that NILM_SETTINGS names. A
+name that is no setting is an error, in the file and in the environment: a misspelt tariff would go unnoticed.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from nilm.errors import OptionError
+
+FILE_VARIABLE = "NILM_SETTINGS"
+DEFAULT_FILE = Path("nilm.toml")
+
+Estimator = Literal["auto", "switching-decoder", "binary-decoder", "latent-lasso", "k-features", "meibp"]
+Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
+
+
+class Settings(BaseSettings):
+    """Where the data lies and how a week is worked out; every field is a line of nilm.toml."""
+
+    model_config = SettingsConfigDict(env_prefix="NILM_", extra="forbid", frozen=True)
+
+    data_root: Path = Field(Path("data"), description="Folder of raw/, waveforms/ and solutions/.")
+    outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
+    tariff_per_kwh: float = Field(0.25, ge=0, description="Price of one kWh, in `currency`.")
+    currency: str = Field("£", min_length=1, max_length=4, description="Sign or code shown with prices.")
+    components: Components = Field("auto", description="Number of features K, or auto.")
+    estimator: Estimator = Field("auto", description="What factorises the week.")
+    seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
+    interval_s: int = Field(120, ge=2, le=3600, description="Seconds from one row to the next.")
+    n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
+    workers: int | None = Field(None, ge=1, description="Processes or threads; all cores if not set.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then the file; no .env and no secrets folder."""
+        file = settings_file()
+        sources = (init_settings, env_settings)
+        return sources if file is None else (*sources, TomlConfigSettingsSource(settings_cls, file))
+
+
+def settings_file() -> Path | None:
+    """The settings file in use; OptionError if NILM_SETTINGS names one that is not there."""
+    named = os.environ.get(FILE_VARIABLE)
+    if named is None:
+        return DEFAULT_FILE if DEFAULT_FILE.is_file() else None
+    if not Path(named).is_file():
+        raise OptionError(f"{FILE_VARIABLE} names {named!r}, which is not a file; correct or unset it")
+    return Path(named)
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings in force; an override of None counts as not given. OptionError names what is wrong."""
+    known = {f"NILM_{name.upper()}" for name in Settings.model_fields} | {FILE_VARIABLE}
+    unknown = sorted(v for v in os.environ if v.upper().startswith("NILM_") and v.upper() not in known)
+    if unknown:
+        raise OptionError(f"{', '.join(unknown)} is no setting; there are {', '.join(sorted(known))}")
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        raise OptionError(_in_words(error)) from error
+    except ValueError as error:  # the file is not TOML
+        raise OptionError(f"{settings_file()} cannot be read: {error}") from error
+
+
+def _in_words(error: ValidationError) -> str:
+    lines = []
+    for fault in error.errors():
+        name = str(fault["loc"][0]) if fault["loc"] else "settings"
+        if fault["type"] == "extra_forbidden":
+            lines.append(
+                f"{name!r} in {settings_file()} is no setting; there are {', '.join(Settings.model_fields)}"
+            )
+        else:
+            lines.append(f"{name} = {fault['input']!r}: {fault['msg'].lower()}")
+    return "; ".join(dict.fromkeys(lines))

@@ -1,0 +1,54 @@
+"""What a person sees on the terminal: log lines that say what was found, and one bar of progress.
+
+Log records of `lfm`, `nilm` and `flows` are shown as plain sentences above the bar; Prefect's own go to its
+server and reach the terminal only with --verbose. Nothing here computes or decides.
+"""
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+ROOMS = ("lfm", "nilm", "flows")
+console = Console(stderr=True, soft_wrap=True)
+
+
+class _Lines(logging.Handler):
+    """Write each record as one sentence; warnings and errors say that they are."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        prefix = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
+        console.print(f"{prefix}{self.format(record)}", markup=False, highlight=False)
+
+
+def speak(*, verbose: bool) -> None:
+    """Show our log lines on standard error from now on; call before `prefect` is imported."""
+    lines = _Lines(logging.DEBUG if verbose else logging.INFO)
+    for room in ROOMS:
+        logger = logging.getLogger(room)
+        logger.setLevel(logging.DEBUG if verbose else logging.INFO)
+        logger.addHandler(lines)
+        logger.propagate = False
+    logging.captureWarnings(True)
+    warnings.formatwarning = lambda message, *_args, **_kwargs: str(message)
+    logging.getLogger("py.warnings").addHandler(lines)
+    if not verbose:
+        # Prefect logs a failure with its traceback and then raises it; the last line of ours says it once.
+        os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+
+
+@contextmanager
+def bar(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
+    """Yield `show(done, doing)`, which moves a bar on the terminal; without a terminal it shows nothing."""
+    columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        row = progress.add_task("", total=total, title=title)
+
+        def show(done: float, doing: str) -> None:
+            progress.update(row, completed=done, description=doing)
+
+        yield show

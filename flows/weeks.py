@@ -1,0 +1,104 @@
+"""Which weeks a word means, and where each one's files lie. Knows paths; reads no recording.
+
+A week is asked for as `2015-wk01`, as a range or list, as `latest` (the last one with recordings) or as `new`
+(every one whose report is missing or out of date). What is not there is answered with what is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nilm.errors import OptionError
+from nilm.ukdale import Week, check_house, parse_weeks, weeks_present
+
+LATEST, NEW = "latest", "new"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The files of one house and week, from recordings to report."""
+
+    house: str
+    week: Week
+    data_root: Path
+    outputs_root: Path
+
+    def __str__(self) -> str:
+        return f"{self.house} {self.week}"
+
+    @property
+    def raw(self) -> Path:
+        """The house's folder of recordings, which the pipeline never writes to."""
+        return self.data_root / "raw" / self.house
+
+    @property
+    def solutions(self) -> Path:
+        """The folder of the factorisation and the hop, with its manifest."""
+        return self.data_root / "solutions" / self.house / str(self.week)
+
+    @property
+    def outputs(self) -> Path:
+        """The folder that analysts read."""
+        return self.outputs_root / self.house / str(self.week)
+
+    @property
+    def report(self) -> Path:
+        """The page that analysts read first."""
+        return self.outputs / "report.html"
+
+
+def houses(data_root: Path) -> list[str]:
+    """The names of the houses that have at least one week of recordings, sorted."""
+    raw = data_root / "raw"
+    found = sorted(folder.name for folder in raw.iterdir() if weeks_present(folder)) if raw.is_dir() else []
+    if not found:
+        raise OptionError(
+            f"no house with recordings in {raw}; copy UK-DALE there (see data/README.md), set data_root, "
+            "or run `nilm simulate`"
+        )
+    return found
+
+
+def places(
+    house: str,
+    weeks: str,
+    *,
+    data_root: Path,
+    outputs_root: Path,
+    is_current: Callable[[Place], bool],
+) -> list[Place]:
+    """The places that `weeks` means for a house, in order of time; empty only for `new` with nothing to do.
+
+    OptionError for a house or week that has no recordings lists those that there are.
+    """
+    check_house(house)
+    known = houses(data_root)
+    if house not in known:
+        raise OptionError(f"no recordings of {house!r} in {data_root / 'raw'}; there are {', '.join(known)}")
+    present = weeks_present(data_root / "raw" / house)
+
+    def place(week: Week) -> Place:
+        return Place(house, week, data_root, outputs_root)
+
+    if weeks == LATEST:
+        return [place(present[-1])]
+    if weeks == NEW:
+        return [place(week) for week in present if not is_current(place(week))]
+    try:
+        wanted = parse_weeks(weeks)
+    except OptionError as error:
+        raise OptionError(f"{error}; the words {LATEST} and {NEW} are understood too") from error
+    missing = [week for week in wanted if week not in present]
+    if missing:
+        raise OptionError(
+            f"{house} has no recordings of {_in_short(missing)} in {data_root / 'raw' / house}; "
+            f"there are {_in_short(present)}"
+        )
+    return [place(week) for week in wanted]
+
+
+def _in_short(weeks: list[Week]) -> str:
+    """The weeks in words, at most eight of them."""
+    if len(weeks) <= 8:
+        return ", ".join(map(str, weeks))
+    return f"{', '.join(map(str, weeks[:4]))}, … {weeks[-1]} ({len(weeks)} weeks)"
