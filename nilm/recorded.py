@@ -1,0 +1,97 @@
+"""Recorded appliance cycles from an npz file, as the appliances of a simulated house.
+
+The file holds `current_a`, `voltage_v` (n, samples): one mains cycle each, from a rising voltage zero
+crossing, and `appliance` (n,) names. Owns that format and its alignment; a sum of such cycles is ours,
+not a recording.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from nilm import loads
+from nilm.errors import InputFileError, OptionError
+from nilm.household import RECORDED, STANDBY, Model
+from nilm.loads import FloatArray
+from nilm.schedules import meals
+
+_FIELDS = ("appliance", "current_a", "voltage_v")
+_OTHER = ("mixed", meals((9.0, 14.0, 19.0), probability=0.5, lasts_s=(1800, 7200)))
+
+
+def recorded_models(
+    path: Path, n_appliances: int, n_points: int, rng: np.random.Generator
+) -> tuple[list[Model], FloatArray, FloatArray]:
+    """Models, voltage (D,) and recordings (K, R, D) of a house of recorded appliances, drawn by `rng`.
+
+    Column 0 is a parametric standby load; the others are n_appliances − 1 of the file's appliances. The
+    voltage is the mean recorded one at nominal size; currents keep the amps of the file, lose their DC (no
+    current transformer passes it) and are moved to start at the interpolated zero crossing.
+    """
+    names, current_a, voltage_v = _read(path)
+    distinct = np.unique(names)
+    if n_appliances > len(distinct) + 1:
+        raise OptionError(
+            f"{path} holds {len(distinct)} appliances, so a house has at most {len(distinct) + 1} columns "
+            f"with the always-on one; got n_appliances = {n_appliances}"
+        )
+    late = _crossing(voltage_v)
+    voltage = loads.resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
+    late = late + _crossing(voltage)  # what straight lines between 128 samples miss
+    voltage = loads.resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
+    current = loads.resample_cycle(current_a, n_points, shift=late)
+    voltage *= loads.NOMINAL_V / loads.rms(voltage)
+
+    chosen = sorted(rng.choice(distinct, size=n_appliances - 1, replace=False).tolist())
+    n_recordings = min(int(np.count_nonzero(names == name)) for name in distinct)
+    groups = [rng.permutation(np.flatnonzero(names == name))[:n_recordings] for name in chosen]
+    standby = STANDBY.draw(voltage, STANDBY.watts, rng)
+    recordings = np.stack([np.tile(standby, (n_recordings, 1)), *(current[g] for g in groups)])
+    models = [STANDBY]
+    for name, cycles in zip(chosen, recordings[1:], strict=True):
+        watts = float(np.mean(cycles[0] * voltage))
+        models.append(_model(name, cycles[0], watts, present=chosen))
+    # A cooker hood runs only while something cooks, so it must be drawn after the cooker.
+    order = sorted(range(len(models)), key=lambda k: models[k].only_with is not None)
+    return [models[k] for k in order], voltage, recordings[order]
+
+
+def _crossing(voltage_v: FloatArray) -> FloatArray:
+    """(..., 1) how far before sample 0 each cycle's rising zero crossing lies, in cycles."""
+    rise = voltage_v[..., 1:2] - voltage_v[..., :1]
+    return np.asarray(voltage_v[..., :1] / rise / voltage_v.shape[-1], dtype=np.float64)
+
+
+def _model(name: str, cycle: FloatArray, watts: float, *, present: list[str]) -> Model:
+    def draw(voltage_v: FloatArray, watts: float, rng: np.random.Generator) -> FloatArray:  # noqa: ARG001
+        return cycle
+
+    kind, habit = RECORDED.get(name, _OTHER)
+    model = Model(name, kind, watts, draw, habit)
+    if name == "RangeHood" and "InductionCooker" in present:
+        model = replace(model, only_with="InductionCooker", shares=((0.15, 0.85),))
+    return model
+
+
+def _read(path: Path) -> tuple[np.ndarray, FloatArray, FloatArray]:
+    """(names, current_a, voltage_v) of the file, checked, without DC."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [f for f in _FIELDS if f not in file.files]
+            if missing:
+                raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
+            names, current, voltage = (np.asarray(file[f]) for f in _FIELDS)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputFileError(f"{path} cannot be read as an npz of appliance cycles: {error}") from error
+    if current.ndim != 2 or current.shape != voltage.shape or names.shape != current.shape[:1]:
+        raise InputFileError(
+            f"{path}: current_a {current.shape} and voltage_v {voltage.shape} must be (n, samples) alike, "
+            f"and appliance {names.shape} must be (n,)"
+        )
+    current, voltage = current.astype(np.float64), voltage.astype(np.float64)
+    return (
+        names,
+        current - current.mean(axis=1, keepdims=True),
+        voltage - voltage.mean(axis=1, keepdims=True),
+    )
