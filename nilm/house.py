@@ -25,6 +25,7 @@ TimeArray = NDArray[np.datetime64]
 FIRST_WEEK = np.datetime64("2014-12-29")  # Monday of 2015-wk01
 _MAX_DRAWS = 200
 _SIZE_SPREAD = 0.04
+_MAX_APPLIANCES = 100
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,11 @@ class House:
     """The truth about one simulated house: X = ZW + noise."""
 
     names: tuple[str, ...]  # (K,)
+    machines: tuple[str, ...]  # (K,) what is plugged in: motor and heater are parts of one washing machine
     kinds: tuple[str, ...]  # (K,) words of nilm.results.Appliance.kind
     Z: BinaryMatrix  # (N, K) which load is on in which row; column 0 is always on
     W: FloatArray  # (K, D) amps over one voltage cycle, at nominal voltage
-    voltage_v: FloatArray  # (D,) volts over one cycle, 0 and rising at index 0
+    voltage_v: FloatArray  # (D,) volts over one cycle; its fundamental rises through 0 at index 0
     watts: FloatArray  # (K,) active power at nominal voltage
     start_utc: TimeArray  # (N,) datetime64[ns], the instant of each row
     interval_s: float
@@ -63,10 +65,17 @@ def simulated_house(
 
     rank(Z) = n_appliances, and every appliance but the always-on one runs at least twice; draws that fail are
     redrawn and counted in `House.n_redrawn`. `waveforms` is an npz of recorded cycles (`nilm.recorded`) that
-    replaces the parametric currents. Raises OptionError where no such house exists (too few rows).
+    replaces the parametric currents. One seed is one house: another `start_utc` gives another schedule of the
+    same appliances, and a larger n_appliances adds to them.
+
+    Raises OptionError where no such house exists (too few rows).
     """
-    if n_appliances < 1:
-        raise OptionError(f"n_appliances must be at least 1 (the always-on load), got {n_appliances}")
+    if seed < 0:
+        raise OptionError(f"seed must be at least 0, got {seed}")
+    if not 1 <= n_appliances <= _MAX_APPLIANCES:
+        raise OptionError(
+            f"n_appliances must be 1 (the always-on load) to {_MAX_APPLIANCES}, got {n_appliances}"
+        )
     if n_points < 32:
         raise OptionError(f"n_points must be at least 32 to hold the shape of a cycle, got {n_points}")
     n_rows = round(days * DAY_S / interval_s) if interval_s > 0 else 0
@@ -75,18 +84,23 @@ def simulated_house(
             f"days = {days} at interval_s = {interval_s} gives {n_rows} rows, fewer than "
             f"n_appliances = {n_appliances}; ask for more days"
         )
-    rng = np.random.default_rng(seed)
+    # Separate streams: the same seed is the same house in every week, with another schedule in each.
+    rng = np.random.default_rng([seed, 0])
+    monday = int(start_utc.astype("datetime64[D]").astype(np.int64))
     recordings: FloatArray | None = None
     if waveforms is None:
         voltage_v = loads.voltage_cycle(rng, n_points)
         models = _composition(n_appliances, rng)
     else:
         models, voltage_v, recordings = recorded_models(waveforms, n_appliances, n_points, rng)
-    W = np.stack([m.draw(voltage_v, m.watts, rng) for m in models])
-    Z, n_redrawn = _states(models, Clock(n_rows, interval_s), rng)
+    W = np.stack(
+        [m.draw(voltage_v, m.watts, np.random.default_rng([seed, 1, k])) for k, m in enumerate(models)]
+    )
+    Z, n_redrawn = _states(models, Clock(n_rows, interval_s), np.random.default_rng([seed, 2, monday]))
     offsets = np.round(np.arange(n_rows) * interval_s * 1e9).astype("timedelta64[ns]")
     return House(
         names=tuple(m.name for m in models),
+        machines=tuple(m.machine or m.name for m in models),
         kinds=tuple(m.kind for m in models),
         Z=Z,
         W=W,
@@ -102,6 +116,7 @@ def simulated_house(
 def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
     """The first n_appliances of the core, then groups of extras in random order, then copies; sizes vary."""
     models = list(CORE[:n_appliances])
+    spread = np.exp(rng.normal(0, _SIZE_SPREAD, size=_MAX_APPLIANCES))
     copy = 1
     while len(models) < n_appliances:
         for g in rng.permutation(len(EXTRAS)):
@@ -113,8 +128,7 @@ def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
                     replace(model, name=model.name + suffix, only_with=partner, watts=model.watts * size)
                 )
         copy += 1
-    spread = np.exp(rng.normal(0, _SIZE_SPREAD, size=n_appliances))
-    return [replace(m, watts=m.watts * float(s)) for m, s in zip(models, spread, strict=False)]
+    return [replace(m, watts=m.watts * float(s)) for m, s in zip(models[:n_appliances], spread, strict=False)]
 
 
 def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryMatrix, int]:

@@ -27,6 +27,7 @@ class Model:
     watts: float
     draw: Draw
     habit: Habit
+    machine: str | None = None  # what is plugged in, where the load is a part of it
     only_with: str | None = None  # on only while this one is on; `shares` replaces the habit
     shares: tuple[tuple[float, float], ...] = ()  # of each run of the partner
     probability: float = 1.0  # that it takes part in a run of the partner
@@ -89,6 +90,7 @@ CORE = (
         260,
         _motor(0.6),
         meals((10.0,), probability=0.6, lasts_s=(4200, 6600)),
+        machine="washing machine",
     ),
     Model(
         "washing machine heater",
@@ -98,6 +100,7 @@ CORE = (
         always,
         only_with="washing machine motor",
         shares=((0.1, 0.35),),
+        machine="washing machine",
     ),
     Model(
         "television",
@@ -144,6 +147,7 @@ EXTRAS = (
             110,
             _motor(0.75),
             meals((20.5,), probability=0.6, lasts_s=(5400, 7200)),
+            machine="dishwasher",
         ),
         Model(
             "dishwasher heater",
@@ -153,6 +157,7 @@ EXTRAS = (
             always,
             only_with="dishwasher pump",
             shares=((0.12, 0.3), (0.65, 0.8)),
+            machine="dishwasher",
         ),
     ),
     (Model("laptop", _POWER, 65, _pulsed, meals((9.0, 14.0, 20.0), probability=0.5, lasts_s=(3600, 9000))),),
@@ -181,6 +186,7 @@ EXTRAS = (
             190,
             _motor(0.7),
             meals((14.0,), probability=0.5, lasts_s=(3000, 5400)),
+            machine="tumble dryer",
         ),
         Model(
             "tumble dryer heater",
@@ -190,6 +196,7 @@ EXTRAS = (
             always,
             only_with="tumble dryer drum",
             shares=((0.05, 0.4), (0.5, 0.85)),
+            machine="tumble dryer",
         ),
     ),
     (

@@ -1,8 +1,9 @@
 """One voltage cycle and the current that each kind of load draws from it: the physics of a simulated house.
 
-Every cycle starts at a rising zero crossing of the voltage and holds D equally spaced samples. A current is
-returned at the size that draws the stated active power from the given voltage. Owns shapes only: when a load
-runs is `nilm.schedules`, what a house holds is `nilm.household`.
+Every cycle holds D equally spaced samples and starts where the fundamental of the voltage rises through zero,
+the reference that harmonics do not move. A current is returned at the size that draws the stated active power
+from the given voltage. Owns shapes only: when a load runs is `nilm.schedules`, what a house holds is
+`nilm.household`.
 """
 
 import numpy as np
@@ -15,30 +16,18 @@ FloatArray = NDArray[np.float64]
 NOMINAL_V = 240.0
 NOMINAL_HZ = 50.0
 # Rise time of the recorder's input filter: no current on the disk has an edge sharper than this.
-_FILTER_S = 60e-6
+_FILTER_S = 100e-6
 _FINE = 4096  # points per cycle where a load is integrated in time
 _SETTLING_CYCLES = 12
 
 
 def voltage_cycle(rng: np.random.Generator, n_points: int, *, rms_v: float = NOMINAL_V) -> FloatArray:
-    """Volts (n_points,) of one mains cycle with third (1-3 %) and fifth (1-2 %) harmonic, rising from 0."""
+    """Volts (n_points,) of one mains cycle with third (1-3 %) and fifth (1-2 %) harmonic of any phase."""
     third, fifth = rng.uniform(0.01, 0.03), rng.uniform(0.01, 0.02)
     lag3, lag5 = rng.uniform(-np.pi, np.pi, size=2)
-
-    def shape(phase: FloatArray) -> FloatArray:
-        wave = np.sin(phase) + third * np.sin(3 * phase + lag3) + fifth * np.sin(5 * phase + lag5)
-        return np.asarray(wave, dtype=np.float64)
-
-    crossing = np.zeros(1)
-    for _ in range(20):  # Newton: the slope near zero is about 1 and never below 0.7
-        slope = (
-            np.cos(crossing)
-            + 3 * third * np.cos(3 * crossing + lag3)
-            + 5 * fifth * np.cos(5 * crossing + lag5)
-        )
-        crossing -= shape(crossing) / slope
-    cycle = shape(crossing + 2 * np.pi * np.arange(n_points) / n_points)
-    return cycle * (rms_v / rms(cycle))
+    phase = 2 * np.pi * np.arange(n_points) / n_points
+    cycle = np.sin(phase) + third * np.sin(3 * phase + lag3) + fifth * np.sin(5 * phase + lag5)
+    return np.asarray(cycle * (rms_v / rms(cycle)), dtype=np.float64)
 
 
 def rms(cycle: FloatArray) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nilm import loads
 from nilm.errors import InputFileError, OptionError
-from nilm.household import RECORDED, STANDBY, Model
+from nilm.household import RECORDED, STANDBY, Draw, Model
 from nilm.loads import FloatArray
 from nilm.schedules import meals
 
@@ -27,7 +27,7 @@ def recorded_models(
 
     Column 0 is a parametric standby load; the others are n_appliances − 1 of the file's appliances. The
     voltage is the mean recorded one at nominal size; currents keep the amps of the file, lose their DC (no
-    current transformer passes it) and are moved to start at the interpolated zero crossing.
+    current transformer passes it) and are moved to start where the voltage's fundamental rises through zero.
     """
     names, current_a, voltage_v = _read(path)
     distinct = np.unique(names)
@@ -36,39 +36,40 @@ def recorded_models(
             f"{path} holds {len(distinct)} appliances, so a house has at most {len(distinct) + 1} columns "
             f"with the always-on one; got n_appliances = {n_appliances}"
         )
-    late = _crossing(voltage_v)
-    voltage = loads.resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
-    late = late + _crossing(voltage)  # what straight lines between 128 samples miss
+    late = _late(voltage_v)
     voltage = loads.resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
     current = loads.resample_cycle(current_a, n_points, shift=late)
     voltage *= loads.NOMINAL_V / loads.rms(voltage)
 
-    chosen = sorted(rng.choice(distinct, size=n_appliances - 1, replace=False).tolist())
+    chosen = rng.permutation(distinct)[: n_appliances - 1].tolist()
     n_recordings = min(int(np.count_nonzero(names == name)) for name in distinct)
     groups = [rng.permutation(np.flatnonzero(names == name))[:n_recordings] for name in chosen]
     standby = STANDBY.draw(voltage, STANDBY.watts, rng)
     recordings = np.stack([np.tile(standby, (n_recordings, 1)), *(current[g] for g in groups)])
-    models = [STANDBY]
+    models = [replace(STANDBY, draw=_as_recorded(standby))]
     for name, cycles in zip(chosen, recordings[1:], strict=True):
-        watts = float(np.mean(cycles[0] * voltage))
-        models.append(_model(name, cycles[0], watts, present=chosen))
+        models.append(_model(name, cycles[0], loads.active_w(voltage, cycles[0]), present=chosen))
     # A cooker hood runs only while something cooks, so it must be drawn after the cooker.
     order = sorted(range(len(models)), key=lambda k: models[k].only_with is not None)
     return [models[k] for k in order], voltage, recordings[order]
 
 
-def _crossing(voltage_v: FloatArray) -> FloatArray:
-    """(..., 1) how far before sample 0 each cycle's rising zero crossing lies, in cycles."""
-    rise = voltage_v[..., 1:2] - voltage_v[..., :1]
-    return np.asarray(voltage_v[..., :1] / rise / voltage_v.shape[-1], dtype=np.float64)
+def _late(voltage_v: FloatArray) -> FloatArray:
+    """(n, 1) by how many cycles each recording starts after its voltage's fundamental rises through zero."""
+    fundamental = np.fft.rfft(voltage_v, axis=1)[:, 1:2]
+    return np.asarray((np.angle(fundamental) + np.pi / 2) / (2 * np.pi), dtype=np.float64)
 
 
-def _model(name: str, cycle: FloatArray, watts: float, *, present: list[str]) -> Model:
+def _as_recorded(cycle: FloatArray) -> Draw:
     def draw(voltage_v: FloatArray, watts: float, rng: np.random.Generator) -> FloatArray:  # noqa: ARG001
         return cycle
 
+    return draw
+
+
+def _model(name: str, cycle: FloatArray, watts: float, *, present: list[str]) -> Model:
     kind, habit = RECORDED.get(name, _OTHER)
-    model = Model(name, kind, watts, draw, habit)
+    model = Model(name, kind, watts, _as_recorded(cycle), habit)
     if name == "RangeHood" and "InductionCooker" in present:
         model = replace(model, only_with="InductionCooker", shares=((0.15, 0.85),))
     return model
