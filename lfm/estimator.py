@@ -3,9 +3,10 @@
 Owns the scikit-learn side. The algorithms live in a module each and hand their (Z, W) to `_keep`.
 """
 
+import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +14,30 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from lfm.decoding import decode_rows
 from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
 from lfm.solution import Solution
 
 Callback = Callable[[int, float], None]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def one_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """`function` with linear algebra on one thread: the same bits on any machine's number of cores.
+
+    The matrices of a fit are small; more threads would cost CPU time and gain nothing.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        with threadpool_limits(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return wrapper
 
 
 class Rounds:
@@ -36,7 +55,7 @@ class Rounds:
 
 
 class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators: a subclass's `fit` calls `_rows`, runs, and ends in `_keep`.
+    """Base of the estimators: a subclass's `fit`, under `one_thread`, calls `_rows` and ends in `_keep`.
 
     After `fit`: Z_ (N, K) uint8, W_ (K, D), solution_ (both, as a Solution), n_iter_ rounds, converged_,
     objective_trace_ (n_iter_,), n_features_in_ = D.
@@ -99,10 +118,11 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 f"{type(self).__name__} did not converge in {self.n_iter_} rounds (objective "
                 f"{rounds.trace[-1]:.6g}); {advice}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,  # past _keep, fit and one_thread: the user's line
             )
         return self
 
+    @one_thread
     def transform(self, X: ArrayLike) -> BinaryMatrix:
         """Z (N, K) for new rows X (N, D): for each the closest binary combination of the features W_."""
         check_is_fitted(self)
