@@ -8,12 +8,14 @@ years `calibration.cfg`, `labels.dat`, `channel_N.dat` and `mains.dat`. Weeks ar
 """
 
 import configparser
+import io
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from nilm.errors import InputFileError, OptionError
 
 HOUR_S = 3600
+EVER = (-math.inf, math.inf)
 DEFAULT_ADC_SCALE = 2.0**31  # houses 1 and 2: 24-bit samples stored in 32; house 5: 2**15
 
 _WEEK = re.compile(r"(\d{4})-wk(\d{2})", re.ASCII)
@@ -206,26 +209,70 @@ class Series:
     bad_lines: int  # lines left out: not numbers, too few of them, or a time already seen
 
 
-def read_channel(path: Path) -> Series:
-    """A submeter's `channel_N.dat`: values (N, 1) in watts, about 6 s apart, gaps left as they are."""
-    return _read_series(path, columns=1)
+def read_channel(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
+    """A submeter's `channel_N.dat`: values (N, 1) in watts, about 6 s apart, gaps left as they are.
+
+    Only the readings from the first to before the second time of `between_s` (UNIX s) are read: a real
+    channel has years in it. The file is in order of time, as the logger writes it.
+    """
+    return _read_series(path, columns=1, between_s=between_s)
 
 
-def read_mains(path: Path) -> Series:
+def read_mains(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
     """`mains.dat`: values (N, 3), active power (W), apparent power (VA) and voltage (V RMS)."""
-    return _read_series(path, columns=3)
+    return _read_series(path, columns=3, between_s=between_s)
 
 
-def _read_series(path: Path, *, columns: int) -> Series:
+def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) -> Series:
+    first_s, end_s = between_s
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        with path.open("rb") as file:
+            start = _first_line_from(file, first_s)
+            stop = _first_line_from(file, end_s)
+            file.seek(start)
+            text = file.read(max(stop - start, 0)).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
-    lines = [line for line in lines if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
     rows = [row for line in lines if (row := _numbers(line, columns + 1)) is not None]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
     _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
+
+
+def _first_line_from(file: BinaryIO, time_s: float) -> int:
+    """The offset of the first line whose time is at least `time_s`, by bisection; the end if none is."""
+    size = file.seek(0, io.SEEK_END)
+    if math.isinf(time_s):
+        return 0 if time_s < 0 else size
+    low, high = 0, size  # every line that starts before low is too early; low is the start of a line
+    while low < high:
+        middle = (low + high) // 2
+        file.seek(middle)
+        file.readline()  # the rest of a line that starts before, or the line at low, which is read below
+        start, time = _next_time(file)
+        if start < high and time < time_s:
+            low = file.tell()
+        else:
+            high = middle
+    file.seek(low)
+    while True:
+        start, time = _next_time(file)
+        if time >= time_s:
+            return start
+
+
+def _next_time(file: BinaryIO) -> tuple[int, float]:
+    """Where the next line that has a time starts, and its time; (the end, ∞) if there is none."""
+    while True:
+        start = file.tell()
+        line = file.readline()
+        if not line:
+            return start, math.inf
+        try:
+            return start, float(line.split(maxsplit=1)[0])
+        except (ValueError, IndexError):
+            continue
 
 
 def _numbers(line: str, count: int) -> list[float] | None:

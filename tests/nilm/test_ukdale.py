@@ -187,3 +187,25 @@ def test_real_files_of_the_recorder_are_read_whole(real_data: Path) -> None:
         assert np.all(np.diff(series.time_s) > 0)
     scale = ukdale.read_calibration(real_data / "ukdale" / "early_bench_calibration.cfg")
     assert scale.volts_per_sample == pytest.approx(3.10391997316e-07 * 2**31)
+
+
+@given(
+    st.lists(st.one_of(st.integers(0, 50).map(float), st.just(None)), max_size=30),
+    st.floats(-1, 52),
+    st.floats(-1, 52),
+)
+def test_a_window_of_a_channel_is_what_a_full_read_holds_of_it(
+    tmp_path_factory: pytest.TempPathFactory, times: list[float | None], first_s: float, end_s: float
+) -> None:
+    path = tmp_path_factory.mktemp("window") / "channel_1.dat"
+    readings = sorted(t for t in times if t is not None)
+    lines = [f"{t} {10 * t}" for t in readings]
+    for place, time in enumerate(times):
+        if time is None:
+            lines.insert(place, "broken")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    whole = ukdale.read_channel(path)
+    part = ukdale.read_channel(path, between_s=(first_s, end_s))
+    inside = (whole.time_s >= first_s) & (whole.time_s < end_s)
+    np.testing.assert_array_equal(part.time_s, whole.time_s[inside])
+    np.testing.assert_array_equal(part.values, whole.values[inside])
