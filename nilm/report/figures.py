@@ -1,0 +1,275 @@
+"""The figures of the pages, drawn with matplotlib and returned as inline SVG with alternative text.
+
+Owns what is on the axes. Colours and patterns come from `palette`, the cleaning of the SVG from `svg`;
+the timeline and the heat maps, which must stretch with the page, are drawn by `strips`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from nilm.report import words
+from nilm.report.palette import style_of
+from nilm.report.svg import GROUND, MUTED, RULE, TEXT, hue_for_matplotlib, inline_svg
+from nilm.report.when import DAY_S, Window, binned
+from nilm.results import Appliance, Correction, FloatArray, WeekResult
+
+BIN_S = 900
+SMALL = (340, 230)
+WIDE = (1040, 340)
+MOST_LAYERS = 8  # more would share hues, and no eye follows more layers
+
+
+def _phase_axis(axes: Axes, hz: float) -> None:
+    cycle_ms = 1000 / hz
+    axes.set_xlim(0, cycle_ms)
+    axes.set_xlabel("time in the mains cycle (ms)")
+    axes.axhline(0, color=RULE, linewidth=1)
+
+
+def _cycle_ms(n_points: int, hz: float) -> FloatArray:
+    return np.arange(n_points) / n_points * 1000 / hz
+
+
+def _short(curve: FloatArray) -> FloatArray:
+    """At most 160 points of a cycle: a figure this small cannot show more."""
+    return curve[:: max(1, len(curve) // 160)]
+
+
+def waveform(appliance: Appliance, *, voltage_v: FloatArray, hz: float, name: str) -> Markup:
+    """The current over one voltage cycle, with the voltage's shape behind it."""
+    style = style_of(appliance.colour)
+    peak = float(np.abs(appliance.current_a).max())
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.16, 0.21, 0.81, 0.74))
+        time_ms = _short(_cycle_ms(len(appliance.current_a), hz))
+        _phase_axis(axes, hz)
+        axes.set_ylabel("current (A)")
+        scale = (peak or 1.0) / (float(np.abs(voltage_v).max()) or 1.0)
+        axes.plot(time_ms, _short(voltage_v) * scale, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
+        axes.plot(
+            time_ms,
+            _short(appliance.current_a),
+            color=hue_for_matplotlib(style.hue),
+            linewidth=2,
+        )
+
+    return inline_svg(
+        draw,
+        name=name,
+        size=SMALL,
+        title=f"Current of {appliance.name} over one mains cycle",
+        text=f"Peak {peak:.2f} A, {appliance.rms_a:.2f} A RMS. The dashed line is the shape of the voltage.",
+    )
+
+
+def trajectory(appliance: Appliance, *, voltage_v: FloatArray, name: str) -> Markup:
+    """Current against voltage over one cycle: a line for a heater, a loop for a motor."""
+    style = style_of(appliance.colour)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.16, 0.21, 0.81, 0.74))
+        axes.axhline(0, color=RULE, linewidth=1)
+        axes.axvline(0, color=RULE, linewidth=1)
+        axes.set_xlabel("voltage (V)")
+        axes.set_ylabel("current (A)")
+        voltage, current = (_short(np.append(c, c[0])) for c in (voltage_v, appliance.current_a))
+        axes.plot(voltage, current, color=hue_for_matplotlib(style.hue), linewidth=1.8)
+
+    return inline_svg(
+        draw,
+        name=name,
+        size=SMALL,
+        title=f"Current against voltage of {appliance.name}",
+        text=f"V-I trajectory over one mains cycle; power factor {appliance.power_factor:.2f}.",
+    )
+
+
+def before_after(correction: Correction, *, who: str, colour: int, hz: float, name: str) -> Markup:
+    """The feature's current before the correction, dashed, and after it."""
+    style = style_of(colour)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.16, 0.21, 0.81, 0.64))
+        _phase_axis(axes, hz)
+        axes.set_ylabel("current (A)")
+        time_ms = _short(_cycle_ms(len(correction.current_after_a), hz))
+        axes.plot(
+            time_ms,
+            _short(correction.current_before_a),
+            color=MUTED,
+            linewidth=1.6,
+            linestyle=(0, (4, 3)),
+            label="before",
+        )
+        axes.plot(
+            time_ms,
+            _short(correction.current_after_a),
+            color=hue_for_matplotlib(style.hue),
+            linewidth=2,
+            label="after",
+        )
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, borderaxespad=0)
+
+    return inline_svg(
+        draw,
+        name=name,
+        size=SMALL,
+        title=f"Current of {who} before and after the correction",
+        text=f"{correction.watts_before:.0f} W before, {correction.watts_after:.0f} W after.",
+    )
+
+
+def _day_axis(axes: Axes, window: Window) -> None:
+    axes.set_xlim(0, window.days)
+    axes.set_xticks(range(window.days + 1), labels=[""] * (window.days + 1))
+    axes.grid(visible=False, axis="x", which="minor")
+    for d in range(window.days):
+        label = words.day(window.start + np.timedelta64(d * DAY_S, "s"), "%a %-d %b")
+        axes.annotate(
+            label, (d + 0.5, 0), xycoords=("data", "axes fraction"), xytext=(0, -14),
+            textcoords="offset points", ha="center", va="center", fontsize=10.5,
+        )  # fmt: skip
+
+
+def power_w(appliance: Appliance) -> FloatArray:
+    """The appliance's power (N,) in watts: its watts in the rows in which it is on."""
+    return appliance.on.astype(np.float64) * appliance.active_w
+
+
+def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
+    """The appliances' power piled up against the metered power, in means of a quarter of an hour."""
+    largest = result.appliances[:MOST_LAYERS]
+    others = result.appliances[MOST_LAYERS:]
+    days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
+    layers: list[tuple[Appliance | None, FloatArray]] = [
+        (a, binned(power_w(a), result, window, bin_s=BIN_S)) for a in largest
+    ]
+    if others:
+        rest = np.sum([power_w(a) for a in others], axis=0)
+        layers.append((None, binned(rest, result, window, bin_s=BIN_S)))
+    # Always-on things lie at the bottom, so that what comes and goes is seen on a level base.
+    layers.sort(key=lambda layer: float(np.nanstd(layer[1])) / (abs(float(np.nanmean(layer[1]))) + 1e-9))
+    metered = binned(result.metered_w, result, window, bin_s=BIN_S)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.045, 0.1, 0.95, 0.74))
+        _day_axis(axes, window)
+        axes.set_ylabel("power (kW)")
+        for sign in (1, -1):
+            base = np.zeros(len(metered))
+            for appliance, power in layers:
+                part = np.where(sign * power > 0, power, 0.0) / 1000
+                if not np.any(part):
+                    continue
+                _layer(axes, days, base, base + part, appliance, len(others))
+                base = base + part
+        axes.stairs(metered / 1000, days, color=TEXT, linewidth=0.7, baseline=None, label="metered")
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(
+            handles[::-1], labels[::-1], loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2
+        )
+
+    total = f"{result.metered_kwh:.1f} kWh metered, {result.unexplained_kwh:.1f} kWh of it unexplained."
+    return inline_svg(
+        draw, name=name, size=WIDE, title="Power of the appliances against the metered power", text=total
+    )
+
+
+def _layer(
+    axes: Axes,
+    days: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    appliance: Appliance | None,
+    n_others: int,
+) -> None:
+    """One layer of the pile; matplotlib gives it its place in the legend once."""
+    style = None if appliance is None else style_of(appliance.colour)
+    label = f"{n_others} others" if appliance is None else _shortened(appliance.name)
+    if label in axes.get_legend_handles_labels()[1]:
+        label = "_again"
+    axes.stairs(
+        high,
+        days,
+        baseline=low,
+        fill=True,
+        facecolor=MUTED if style is None else hue_for_matplotlib(style.hue),
+        linewidth=0,
+        hatch=None if style is None else style.hatch or None,
+        label=label,
+    )
+
+
+def _shortened(name: str, most: int = 24) -> str:
+    """A name fit for a legend; matplotlib hides labels that begin with an underscore."""
+    name = name.lstrip("_") or "unnamed"
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
+    """Mains frequency and voltage over the week, in means of a quarter of an hour."""
+    days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
+    series = (
+        ("frequency (Hz)", binned(result.mains_hz, result, window, bin_s=BIN_S)),
+        ("voltage (V RMS)", binned(result.rms_v, result, window, bin_s=BIN_S)),
+    )
+
+    def draw(figure: Figure) -> None:
+        for row, (label, values) in enumerate(series):
+            axes = figure.add_axes((0.055, 0.58 - row * 0.46, 0.94, 0.36))
+            _day_axis(axes, window)
+            axes.set_ylabel(label)
+            axes.ticklabel_format(axis="y", useOffset=False)
+            axes.stairs(values, days, baseline=None, color=hue_for_matplotlib(2 * row), linewidth=1.2)
+
+    hz, volts = result.mains_hz, result.rms_v
+    return inline_svg(
+        draw,
+        name=name,
+        size=WIDE,
+        title="Mains frequency and voltage over the week",
+        text=f"Frequency {np.nanmin(hz):.2f} to {np.nanmax(hz):.2f} Hz, "
+        f"voltage {np.nanmin(volts):.1f} to {np.nanmax(volts):.1f} V.",
+    )
+
+
+def energy_by_week(
+    weeks: Sequence[str], layers: Sequence[tuple[str, int, NDArray[np.float64]]], *, name: str
+) -> Markup:
+    """Energy per appliance as bars, one bar per week; `layers` are (name, colour, kWh per week)."""
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.05, 0.1, 0.945, 0.74))
+        axes.set_ylabel("energy (kWh)")
+        axes.grid(visible=False, axis="x")
+        above, below = np.zeros(len(weeks)), np.zeros(len(weeks))
+        for label, colour, kwh in layers:
+            style = style_of(colour)
+            base = np.where(kwh >= 0, above, below)
+            axes.bar(
+                range(len(weeks)), kwh, 0.7, bottom=base, edgecolor=GROUND, linewidth=0.6,
+                facecolor=hue_for_matplotlib(style.hue), hatch=style.hatch or None, label=_shortened(label),
+            )  # fmt: skip
+            above, below = above + np.maximum(kwh, 0), below + np.minimum(kwh, 0)
+        step = max(1, -(-len(weeks) // 14))
+        axes.set_xticks(range(0, len(weeks), step), labels=weeks[::step])
+        axes.set_xlim(-0.6, max(len(weeks), 4) - 0.4)
+        handles, labels = axes.get_legend_handles_labels()
+        shown = slice(0, MOST_LAYERS)
+        axes.legend(
+            handles[shown], labels[shown], loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2
+        )
+
+    return inline_svg(
+        draw,
+        name=name,
+        size=WIDE,
+        title="Energy of each appliance by week",
+        text="The table below holds the numbers.",
+    )

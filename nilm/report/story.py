@@ -1,0 +1,141 @@
+"""The sentences of the report: the week in three, the corrections, the verdict, the missing hours.
+
+Owns what is said; `words` owns how a number or a time looks. Nothing here is said that the result does not
+hold.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from markupsafe import Markup
+
+from nilm.report import words
+from nilm.results import Certainty, Quality, WeekResult
+
+_CERTAIN = {
+    "identifiable": "Only one explanation of this kind fits the data",
+    "not identifiable": "More than one explanation fits the data equally well (see section 6)",
+}
+
+
+def explained_share(result: WeekResult) -> float | None:
+    """The share of the metered energy that the appliances explain; None where nothing was metered."""
+    return 1 - result.unexplained_kwh / result.metered_kwh if result.metered_kwh > 0 else None
+
+
+def span(result: WeekResult) -> str:
+    """The days that have data, in words."""
+    first, last = result.start_utc.min(), result.start_utc.max()
+    if first.astype("datetime64[D]") == last.astype("datetime64[D]"):
+        return f"On {words.day(first)}"
+    same_year = words.day(first, "%Y") == words.day(last, "%Y")
+    return f"From {words.day(first, '%A %-d %B' if same_year else '%A %-d %B %Y')} to {words.day(last)}"
+
+
+def three_sentences(result: WeekResult) -> tuple[Markup, Markup, Markup]:
+    """What was used, by what, and how far that can be trusted."""
+    cost = result.metered_kwh * result.tariff_per_kwh
+    verb = "used" if result.metered_kwh >= 0 else "fed in more than it used, in all"
+    first = Markup("{}, {} {} {}, which is {} at {} per kWh.").format(
+        span(result),
+        result.house,
+        verb,
+        words.fixed(result.metered_kwh, 1, "kWh"),
+        words.money(cost, result.currency),
+        words.money(result.tariff_per_kwh, result.currency),
+    )
+    return first, _by_what(result), _how_sure(result)
+
+
+def _by_what(result: WeekResult) -> Markup:
+    n = len(result.appliances)
+    if not n:
+        return Markup("No appliance could be told apart in this week's data, so all of it is unexplained.")
+    largest = [
+        f"{a.name} ({words.decimals(a.energy_kwh, 1)} kWh)" for a in result.appliances[: 3 if n > 3 else n]
+    ]
+    share = explained_share(result)
+    explains = (
+        Markup("explain{} {} of it").format("s" if n == 1 else "", words.percent(share, 0))
+        if share is not None
+        else Markup("{} found").format("was" if n == 1 else "were")
+    )
+    ranking = "the largest are " if n > 1 else "it is "
+    return Markup("{} {}; {}{}.").format(
+        words.count(n, "appliance"), explains, ranking, words.listed(largest)
+    )
+
+
+def _how_sure(result: WeekResult) -> Markup:
+    verdict = _CERTAIN.get(
+        result.certainty.verdict, "Whether another explanation fits as well could not be settled"
+    )
+    n = len(result.corrections)
+    corrected = (
+        Markup(", {} corrected").format(words.count(n, "appliance was", "appliances were"))
+        if n
+        else Markup("")
+    )
+    return Markup("{}{}, and the data cover {} of the time.").format(
+        verdict, corrected, words.percent(result.quality.coverage, 0)
+    )
+
+
+def residual(certainty: Certainty) -> str:
+    """What the corrections did to the fit: nothing, or how much."""
+    before, after = certainty.residual_before, certainty.residual_after
+    change = abs(after - before) / before if before else abs(after)
+    if change < 1e-6:
+        return (
+            "The corrections change what is called an appliance, not how well the whole is explained: "
+            f"the part of the current that is left over is the same before and after ({after:.4g} A)."
+        )
+    direction = "smaller" if after < before else "larger"
+    return (
+        f"The part of the current that is left over is {words.percent_text(change)} {direction} than before "
+        f"the corrections ({before:.4g} A before, {after:.4g} A after)."
+    )
+
+
+def equivalents(certainty: Certainty) -> str:
+    """How many explanations fit equally well."""
+    n = certainty.n_equivalent
+    if n == 1 and certainty.n_equivalent_is_exact:
+        return "The search was complete and found no second explanation."
+    others = f"{n:,} explanation{'s fit' if n > 1 else ' fits'} the data equally well"
+    return f"Exactly {others}." if certainty.n_equivalent_is_exact else f"At least {others}."
+
+
+def missing_hours(quality: Quality) -> list[str]:
+    """The missing hours, joined where one follows the other: "Tue 6 Jan 03:00–07:00 (4 hours)"."""
+    hours, other = [], []
+    for text in quality.hours_missing:
+        try:
+            hours.append(np.datetime64(text.removesuffix("Z").removesuffix("+00:00"), "s"))
+        except ValueError:
+            other.append(text)
+    hours.sort()
+    stretches: list[list[np.datetime64]] = []
+    for hour in hours:
+        if stretches and hour - stretches[-1][-1] <= np.timedelta64(3600, "s"):
+            stretches[-1].append(hour)
+        else:
+            stretches.append([hour])
+    return [_stretch(s) for s in stretches] + other
+
+
+def _stretch(hours: Sequence[np.datetime64]) -> str:
+    end = hours[-1] + np.timedelta64(3600, "s")
+    same_day = hours[0].astype("datetime64[D]") == hours[-1].astype("datetime64[D]")
+    to = words.day(end, "%H:%M" if same_day else "%a %-d %b %H:%M")
+    n = len(hours)
+    return f"{words.day(hours[0], '%a %-d %b %H:%M')}–{to} ({n} hour{'' if n == 1 else 's'})"
+
+
+def mains_words(result: WeekResult) -> Mapping[str, tuple[float, float, float]]:
+    """Least, mean and most of mains frequency and voltage, over the rows that know them."""
+    return {
+        unit: (float(np.nanmin(v)), float(np.nanmean(v)), float(np.nanmax(v)))
+        for unit, v in (("Hz", result.mains_hz), ("V", result.rms_v))
+        if np.isfinite(v).any()
+    }

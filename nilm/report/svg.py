@@ -1,0 +1,112 @@
+"""A matplotlib figure as SVG to stand inside a page: small, repeatable, and fit for light and dark.
+
+Owns matplotlib's settings and the cleaning of what it writes; `figures` draws. Drawing uses colours that
+no figure means literally and that are exchanged for CSS variables afterwards, because matplotlib knows no
+variables. Ids that nothing refers to go; the others get the figure's name in front, so that two figures of
+one page never share one.
+"""
+
+import io
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from nilm.report.palette import LIGHT
+
+TEXT = "#000001"
+RULE = "#000002"
+GROUND = "#000003"
+MUTED = "#000004"
+_HUES = tuple(f"#0000{0xA0 + i:02x}" for i in range(len(LIGHT)))
+_STANDS_FOR = {
+    TEXT: "currentColor",
+    RULE: "var(--rule)",
+    GROUND: "var(--ground)",
+    MUTED: "var(--muted)",
+    **{hue: f"var(--c{i})" for i, hue in enumerate(_HUES)},
+}
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "nilm",
+    "font.size": 11,
+    "axes.labelsize": 11,
+    "xtick.labelsize": 10.5,
+    "ytick.labelsize": 10.5,
+    "legend.fontsize": 10.5,
+    "text.parse_math": False,  # a name may hold a dollar sign
+    "text.color": TEXT,
+    "axes.labelcolor": TEXT,
+    "xtick.color": RULE,
+    "ytick.color": RULE,
+    "xtick.labelcolor": TEXT,
+    "ytick.labelcolor": TEXT,
+    "axes.edgecolor": RULE,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.color": GROUND,
+    "hatch.linewidth": 1.6,
+    "legend.frameon": False,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+}
+# Matplotlib's settings belong to the whole process, and pages may be made in several threads.
+_drawing = threading.Lock()
+_REFERENCE = re.compile(r'url\(#([^)]+)\)|href="#([^"]+)"')
+
+
+def hue_for_matplotlib(hue: int) -> str:
+    """The colour to draw with where the page shall show `var(--c<hue>)`."""
+    return _HUES[hue]
+
+
+def inline_svg(
+    draw: Callable[[Figure], None], *, name: str, size: tuple[int, int], title: str, text: str
+) -> Markup:
+    """What `draw` draws on a fresh figure, as one `<svg role="img">`.
+
+    `name` is unique on the page (letters, digits, hyphens); `size` is (width, height) in CSS pixels at
+    natural size; `title` and `text` are what a screen reader says.
+    """
+    buffer = io.StringIO()
+    with _drawing, matplotlib.rc_context(_SETTINGS):
+        figure = Figure(figsize=(size[0] / 72, size[1] / 72), dpi=72)
+        FigureCanvasSVG(figure)
+        draw(figure)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    # Matplotlib has escaped the texts in it; a test holds it to that.
+    inner = Markup(_clean(buffer.getvalue(), name))  # noqa: S704
+    return Markup(
+        '<svg class="plot" viewBox="0 0 {0} {1}" style="--natural:{0}px" role="img" '
+        'aria-labelledby="{2}-t {2}-d"><title id="{2}-t">{3}</title><desc id="{2}-d">{4}</desc>{5}</svg>'
+    ).format(*size, name, title, text, inner)
+
+
+def _clean(svg: str, name: str) -> str:
+    """The content of matplotlib's `<svg>` without metadata, style sheet, fonts and needless ids."""
+    body = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    # The style sheet would apply to the whole page; the page's own says the same for its plots.
+    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
+    body = body.replace("xlink:href", "href")
+    used = {a or b for a, b in _REFERENCE.findall(body)}
+    body = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", body)
+    body = _REFERENCE.sub(lambda m: m[0].replace("#", f"#{name}-", 1), body)
+    body = re.sub(r"font-family:[^;\"]*;? ?", "", body)
+    body = re.sub(r' transform="rotate\(-?0 [^"]*"', "", body)
+    body = re.sub(r"-?\d+\.\d{2,}", lambda m: f"{float(m[0]):.1f}".removesuffix(".0"), body)
+    for drawn, shown in _STANDS_FOR.items():
+        body = body.replace(drawn, shown)
+    body = re.sub(r"\s*\n\s*", "", re.sub(r">\s+<", "><", body))
+    return body.replace("<g></g>", "")

@@ -1,0 +1,130 @@
+"""Numbers, times and verdicts as an energy analyst reads them.
+
+Owns the wording and the rounding of the pages. A number is always `<data value="…">`: the rounded text is
+for the reader, the value is the number of the CSV, digit for digit.
+"""
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+from markupsafe import Markup
+
+_SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
+_CONFIDENCE = ((0.95, "very sure"), (0.8, "fairly sure"), (0.5, "more likely than not"), (0.0, "unsure"))
+_CORRECTIONS = {
+    "unchanged": "not corrected",
+    "inverted": "corrected: was inverted (on where it is off)",
+    "duplicated": "corrected: was counted twice",
+    "merged": "corrected: was merged with another",
+    "split": "corrected: was split in two",
+    "bias level moved": "corrected: the always-on level was moved",
+}
+NONE = "–"
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def decimals(value: float, places: int) -> str:
+    """`value` with `places` decimals, or "< 0.01" where that would show a used thing as nothing."""
+    least = 10.0**-places
+    if value != 0 and abs(value) < least / 2:
+        return f"{'>' if value < 0 else '<'} {'−' if value < 0 else ''}{least:.{places}f}"
+    return _signed(f"{value:,.{places}f}")
+
+
+def data(value: float | int | None, text: str) -> Markup:
+    """`text` for the reader with `value` for the machine; a dash where there is no number."""
+    if value is None or not math.isfinite(value):
+        return Markup('<span class="none">–</span>')
+    exact = repr(value.item() if isinstance(value, np.generic) else value)
+    return Markup('<data value="{}">{}</data>').format(exact, text)
+
+
+def fixed(value: float | None, places: int = 2, unit: str = "") -> Markup:
+    """A number with a fixed count of decimals and, where given, its unit."""
+    known = value is not None and math.isfinite(value)
+    text = decimals(float(value), places) if value is not None and known else NONE
+    return data(value, f"{text}\u00a0{unit}" if unit else text)
+
+
+def percent(value: float | None, places: int = 1) -> Markup:
+    """A ratio as a percentage."""
+    known = value is not None and math.isfinite(value)
+    return data(value, percent_text(float(value), places) if value is not None and known else NONE)
+
+
+def percent_text(value: float, places: int = 1) -> str:
+    """The words of `percent` alone, with a space that does not break."""
+    return f"{decimals(value * 100, places)}\u00a0%"
+
+
+def watts(value: float | None) -> Markup:
+    """Watts: whole from ten on, one decimal below."""
+    known = value is not None and math.isfinite(value)
+    text = decimals(float(value), 0 if abs(value) >= 10 else 1) if value is not None and known else NONE
+    return data(value, f"{text}\u00a0W")
+
+
+def money(value: float, currency: str) -> Markup:
+    """An amount in a currency; the three best known by their sign, the others by their code."""
+    sign = _SYMBOLS.get(currency, currency)
+    amount = f"{abs(value):,.2f}"
+    minus = "−" if value < 0 and amount.strip("0.,") else ""
+    return data(value, f"{minus}{sign}{amount}" if len(sign) == 1 else f"{minus}{amount} {sign}")
+
+
+def count(value: int, one: str, many: str = "") -> Markup:
+    """A whole number with its noun: "1 appliance", "3 appliances"."""
+    return data(int(value), f"{value:,} {one if value == 1 else many or one + 's'}")
+
+
+def duration(seconds: float) -> Markup:
+    """A duration as an analyst says it: "45 s", "12 min", "3 h 20 min", "2 d 4 h"."""
+    return data(seconds, duration_text(seconds))
+
+
+def duration_text(seconds: float) -> str:
+    """The words of `duration` alone."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def as_datetime(time: np.datetime64) -> datetime:
+    """The same instant as an aware datetime in UTC."""
+    return datetime.fromtimestamp(int(time.astype("datetime64[s]").astype(np.int64)), UTC)
+
+
+def moment(time: np.datetime64, style: str = "%a %-d %b %H:%M") -> Markup:
+    """A `<time>` in UTC with the full instant for the machine."""
+    when = as_datetime(time)
+    return Markup('<time datetime="{}">{}</time>').format(f"{when:%Y-%m-%dT%H:%M:%SZ}", when.strftime(style))
+
+
+def day(time: np.datetime64, style: str = "%A %-d %B %Y") -> str:
+    """A date in words."""
+    return as_datetime(time).strftime(style)
+
+
+def confidence(support: float) -> str:
+    """The support as a word."""
+    return next((word for least, word in _CONFIDENCE if support >= least), "not known")
+
+
+def correction(kind: str) -> str:
+    """What the hopper did to one appliance, in words; kinds unknown here are shown as they are."""
+    return _CORRECTIONS.get(kind, f"corrected: {kind}")
+
+
+def listed(words: list[str]) -> str:
+    """The words as one list: "a", "a and b" or "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
