@@ -1,0 +1,161 @@
+"""The terms of g(U) = −log P_Z(ZU) − log P_W(U⁻¹W) + γf (Eq. 6 with erratum E3): parts that add up.
+
+Every part is a sum over columns of Z and over rows of W. That is all the hopper needs for the incremental
+form: a column is priced once per candidate, and of the features only W_j − r·W_k for a few r can appear, so
+that those are priced once per step. A prior of one's own is a subclass of `Prior` with `columns`,
+`features` or both:
+
+    class FewOnes(Prior):
+        def columns(self, Z):
+            return 0.1 * Z.sum(axis=0)
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real
+from lfm.solution import Solution
+
+
+class Prior:
+    """A part of the objective; both terms are zero unless a subclass says otherwise."""
+
+    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+        """The price of each column of Z (N, n), shape (n,)."""
+        return np.zeros(Z.shape[1])
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """The price of each row of `project(W)`, shape (m,)."""
+        return np.zeros(W.shape[0])
+
+    def project(self, W: FloatMatrix) -> FloatMatrix:
+        """What `features` looks at: a linear map of each row of W (m, D), by default the row itself."""
+        return W
+
+    def value(self, solution: Solution) -> float:
+        """This part of the objective for a whole solution."""
+        return float(self.columns(solution.Z).sum() + self.features(self.project(solution.W)).sum())
+
+
+def _check_weight(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value >= 0):
+        raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value}")
+
+
+@dataclass(frozen=True)
+class GaussianW(Prior):
+    """τ‖W‖²_F, the paper's prior on features; the hopper keeps it by rank-one updates, O(1) per exchange."""
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        _check_weight("tau", self.tau)
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """τ‖w‖² of each row."""
+        return np.asarray(self.tau * np.einsum("kd,kd->k", W, W))
+
+
+@dataclass(frozen=True)
+class LaplaceW(Prior):
+    """τ‖W‖₁: features are localised."""
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        _check_weight("tau", self.tau)
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """τ Σ|w| of each row."""
+        return np.asarray(self.tau * np.abs(W).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class NonNegativeW(Prior):
+    """weight × the sum of the negative parts of W: spectra and powers are not negative."""
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _check_weight("weight", self.weight)
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """Weight · Σ max(0, −w) of each row."""
+        return np.asarray(-self.weight * np.minimum(W, 0).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class PassiveSign(Prior):
+    """weight × negative watts, where watts = mean(w · voltage) over the cycle: appliances consume."""
+
+    weight: float
+    voltage: FloatMatrix = field(repr=False)  # (D,)
+
+    def __post_init__(self) -> None:
+        _check_weight("weight", self.weight)
+        object.__setattr__(self, "voltage", check_real("voltage", self.voltage, ndim=1))
+
+    def project(self, W: FloatMatrix) -> FloatMatrix:
+        """Mean power of each row, (m, 1)."""
+        if W.shape[1] != len(self.voltage):
+            raise InvalidInputError(
+                f"voltage has {len(self.voltage)} samples and W has {W.shape[1]} columns; they must agree"
+            )
+        return (W @ self.voltage / len(self.voltage))[:, None]
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """Weight · max(0, −watts) of each row."""
+        return self.weight * np.maximum(0.0, -W[:, 0])
+
+
+@dataclass(frozen=True)
+class BernoulliZ(Prior):
+    """weight × the number of ones; a column that is on in every row is free.
+
+    An always-on column says nothing about when, and priced by its rows it would outweigh everything else
+    (docs/decisions/0030).
+    """
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _check_weight("weight", self.weight)
+
+    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+        """Weight · ones of each column, 0 where it is always on."""
+        ones = Z.sum(axis=0, dtype=np.float64)
+        return self.weight * np.where(ones == Z.shape[0], 0.0, ones)
+
+
+@dataclass(frozen=True)
+class SwitchingZ(Prior):
+    """weight × the number of switches, Σ_t (z_{t+1} − z_t)²: appliances switch rarely.
+
+    `gap_before` (N,) of booleans is True where row n does not directly follow row n − 1 in time; a change
+    across a gap is not counted.
+    """
+
+    weight: float
+    gap_before: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_weight("weight", self.weight)
+        if self.gap_before is not None:
+            gap_before = np.asarray(self.gap_before)
+            if gap_before.ndim != 1 or gap_before.dtype != np.bool_:
+                raise InvalidInputError(
+                    f"gap_before must be a vector of booleans, one per row of Z; got {gap_before.dtype} of "
+                    f"shape {gap_before.shape}"
+                )
+            object.__setattr__(self, "gap_before", gap_before)
+
+    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+        """Weight · switches of each column."""
+        switched = Z[1:] != Z[:-1]
+        if self.gap_before is not None:
+            if len(self.gap_before) != len(Z):
+                raise InvalidInputError(f"gap_before has {len(self.gap_before)} entries; Z has {len(Z)} rows")
+            switched = switched[~self.gap_before[1:]]
+        return np.asarray(self.weight * switched.sum(axis=0, dtype=np.float64))
