@@ -1,0 +1,130 @@
+"""Experiments to files: for each its figure (SVG, PNG), its numbers (CSV) and a page beside the paper.
+
+Each experiment is one step of the manifest in its folder, so that a run that was cut short goes on where it
+stopped, and a changed option or changed code redoes only what it touches.
+"""
+
+import io
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from nilm.errors import OptionError
+from nilm.experiments.outcome import Outcome, Scale
+from nilm.report.page import environment
+from nilm.report.svg import inline_svg
+from nilm.store import Step, code_version, digest, publish, recorded_result, why_redo, write_text
+
+log = logging.getLogger(__name__)
+
+EXPERIMENTS = ("theorems", "fig1", "table2", "fig3", "beyond", "table1", "fig4")  # the quick ones first
+Progress = Callable[[str, int, int], None]  # name, number done, number in all
+
+
+def run_experiments(
+    folder: Path, *, only: Sequence[str] = (), scale: Scale | None = None, progress: Progress | None = None
+) -> Path:
+    """The index page in `folder`, after every asked-for experiment (all of them by default) is current."""
+    scale = scale or Scale()
+    unknown = [name for name in only if name not in EXPERIMENTS]
+    if unknown:
+        raise OptionError(f"no experiment {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
+    wanted = [name for name in EXPERIMENTS if not only or name in only]
+    for done, name in enumerate(wanted):
+        if progress:
+            progress(name, done, len(wanted))
+        run_experiment(folder, name, scale)
+    if progress:
+        progress("", len(wanted), len(wanted))
+    index = folder / "index.html"
+    write_text(index, _index_page(folder))
+    return index
+
+
+def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
+    """Whether the experiment had to be run; its files are current afterwards."""
+    step = Step(
+        name,
+        inputs={Path(path).name: digest(Path(path)) for path in scale.extra_labels},
+        options={key: value for key, value in asdict(scale).items() if key != "extra_labels"},
+        code=code_version(f"nilm.experiments.{name}"),
+    )
+    manifest = folder / "manifest.json"
+    reason = why_redo(manifest, step)
+    if reason is None:
+        log.info("%s is current", name)
+        return False
+    log.info("%s: %s", name, reason)
+    outcome: Outcome = import_module(f"nilm.experiments.{name}").run(scale)
+    publish(
+        manifest, step, _files(name, outcome, scale), result={"title": outcome.title, "quick": scale.quick}
+    )
+    return True
+
+
+def _files(name: str, outcome: Outcome, scale: Scale) -> dict[str, bytes]:
+    files = {f"{table}.csv": _csv(frame) for table, frame in outcome.tables.items()}
+    if outcome.draw is not None:
+        files[f"{name}.svg"] = _drawn(outcome, "svg")
+        files[f"{name}.png"] = _drawn(outcome, "png")
+    files[f"{name}.html"] = _page(name, outcome, scale).encode("utf-8")
+    return files
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode("utf-8")
+
+
+def _drawn(outcome: Outcome, form: str) -> bytes:
+    assert outcome.draw is not None
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": outcome.title, "svg.fonttype": "none"}):
+        figure = Figure(figsize=(outcome.size[0] / 96, outcome.size[1] / 96), dpi=96)
+        outcome.draw(figure)
+        figure.savefig(buffer, format=form, dpi=144, metadata={"Date": None} if form == "svg" else None)
+    return buffer.getvalue()
+
+
+def _page(name: str, outcome: Outcome, scale: Scale) -> str:
+    figure = None
+    if outcome.draw is not None:
+        figure = inline_svg(
+            outcome.draw, name=name, size=outcome.size, title=outcome.title, text=outcome.figure_alt
+        )
+    tables = {table: _cells(frame) for table, frame in outcome.tables.items() if len(frame) <= 60}
+    files = [*(f"{table}.csv" for table in outcome.tables)]
+    if outcome.draw is not None:
+        files += [f"{name}.svg", f"{name}.png"]
+    page = environment().get_template("experiment.html")
+    return page.render(outcome=outcome, figure=figure, tables=tables, files=files, quick=scale.quick)
+
+
+def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Column names and cells as text; what is not known is a dash."""
+    body = [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
+    return [str(column).replace("_", " ") for column in frame.columns], body
+
+
+def _cell(value: object) -> str:
+    if value is None or value is pd.NA or value != value:  # NaN is not equal to itself
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def _index_page(folder: Path) -> str:
+    """The list of the experiments that lie in the folder, from their pages."""
+    manifest = folder / "manifest.json"
+    entries = []
+    for name in EXPERIMENTS:
+        if (folder / f"{name}.html").is_file():
+            result = recorded_result(manifest, name)
+            entries.append({"href": f"{name}.html", "title": result["title"], "quick": result["quick"]})
+    return environment().get_template("experiments.html").render(entries=entries)
