@@ -46,8 +46,8 @@ def digest(path: Path) -> str:
 def fingerprint(path: Path) -> str:
     """A mark of a large input, cheap to take: its size, modification time, and SHA-256 of both ends.
 
-    Only the first and last 64 KiB are read. A FLAC holds the MD5 of its samples in its first 64 KiB, so that
-    a file changed in the middle, at equal size and with its time set back, is noticed as well.
+    Only the first and last 64 KiB are read. FLAC encoders put the MD5 of all samples into the file's head, so
+    that even a file changed in the middle, at equal size and with its time set back, is noticed.
     """
     stat = path.stat()
     ends = hashlib.sha256()

@@ -124,14 +124,14 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
     reported. From the folders before and after come those that by their names start in the hour before the
     week or within it: an hour can straddle Monday, and the recorder named folders by London's clock.
     """
-    hours = list((house_folder / week.folder).glob("*.flac"))
+    hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
     earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp()
     for neighbour in (week.previous, week.next):
         for path in (house_folder / neighbour.folder).glob("vi-*.flac"):
             start_s = hour_start_s(path.name)
             if start_s is not None and earliest < start_s < latest:
-                hours.append(path)
-    return sorted((path for path in hours if not path.name.startswith(".")), key=lambda path: path.name)
+                hours.setdefault(path.name, path)  # the same name in two folders is the same hour, copied
+    return [hours[name] for name in sorted(hours) if not name.startswith(".")]
 
 
 def weeks_present(house_folder: Path) -> list[Week]:
