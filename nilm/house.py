@@ -45,6 +45,12 @@ class House:
     n_redrawn: int = 0  # draws thrown away because rank(Z) < K or an appliance ran fewer than two times
 
     @property
+    def row_s(self) -> FloatArray:
+        """(N,) seconds from the first row to each row."""
+        elapsed = self.start_utc - self.start_utc[0]
+        return np.asarray(elapsed / np.timedelta64(1, "s"), dtype=np.float64)
+
+    @property
     def gap_before(self) -> Rows:
         """(N,) True where a row does not directly follow the one before it in time; the first row is True."""
         step = np.timedelta64(round(self.interval_s * 1e9), "ns")

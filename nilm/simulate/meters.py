@@ -1,0 +1,103 @@
+"""The small files of a simulated house: labels.dat, channel_N.dat, mains.dat and calibration.cfg.
+
+They lie beside the years and hold every week simulated so far, so a week is laid into them: readings of its
+time are replaced, all others stay.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from nilm.errors import OptionError
+from nilm.house import House
+from nilm.household import ALWAYS_ON
+from nilm.loads import FloatArray
+from nilm.schedules import DAY_S
+from nilm.simulate.signal import Signal
+from nilm.store import write_text
+from nilm.ukdale import Week, channel_file, read_labels
+
+# UK-DALE's house 1: full scale is 408 V and 106 A.
+VOLTS_PER_ADC_STEP = 1.90101491444e-07
+AMPS_PER_ADC_STEP = 4.9224284384e-08
+CHANNEL_S = 6
+MAINS_S = 1
+LOST_SHARE = 0.005  # of a submeter's readings that the radio never delivered
+
+CALIBRATION_CFG = f"""[Calibration]
+volts_per_adc_step = {VOLTS_PER_ADC_STEP!r}
+amps_per_adc_step = {AMPS_PER_ADC_STEP!r}
+phase_difference = 0
+"""
+
+
+def channels(house: House) -> dict[int, str]:
+    """Channel numbers and names as in labels.dat: 1 is the aggregate, then each thing that is plugged in.
+
+    Parts of one machine share its channel; what is always on is spread over the house and has none.
+    """
+    metered = [m for m, kind in zip(house.machines, house.kinds, strict=True) if kind != ALWAYS_ON]
+    names = ["aggregate", *dict.fromkeys(metered)]
+    return {number: name.replace(" ", "_") for number, name in enumerate(names, start=1)}
+
+
+def check_labels(folder: Path, house: House) -> None:
+    """Nothing, if the house's channels agree with the folder's labels.dat; OptionError if not."""
+    path = folder / "labels.dat"
+    if not path.is_file():
+        return
+    ours = channels(house)
+    for channel, name in read_labels(path).items():
+        if ours.get(channel, name) != name:
+            raise OptionError(
+                f"{path} says that channel {channel} is {name!r}, but this week would make it "
+                f"{ours[channel]!r}: one folder is one house. Use the seed and waveforms of its other "
+                f"weeks, or another house name"
+            )
+
+
+def write_meters(folder: Path, signal: Signal, week: Week, rng: np.random.Generator) -> None:
+    """Lay a week's readings into the house's files; submeters read every 6 s, mains.dat every second."""
+    house = signal.house
+    write_text(folder / "calibration.cfg", CALIBRATION_CFG)
+    labels = channels(house)
+    path = folder / "labels.dat"
+    known = read_labels(path) if path.is_file() else {}
+    write_text(path, "".join(f"{n} {name}\n" for n, name in sorted({**known, **labels}.items())))
+
+    start = int(week.start.timestamp())
+    length_s = len(house.Z) * house.interval_s
+    second = np.arange(0, length_s, CHANNEL_S)
+    watts = signal.watts(second)
+    for channel, name in labels.items():
+        parts = [k for k, m in enumerate(house.machines) if m.replace(" ", "_") == name]
+        power = np.rint(watts[:, parts].sum(axis=1) if channel > 1 else watts.sum(axis=1)).astype(np.int64)
+        heard = rng.random(len(second)) >= LOST_SHARE
+        lines = [
+            f"{start + s} {w}" for s, w in zip(second[heard].astype(np.int64), power[heard], strict=True)
+        ]
+        _lay(channel_file(folder, channel), lines, week)
+    lines = []
+    for day_s in np.arange(0, length_s, DAY_S):
+        lines += _mains_lines(signal, np.arange(day_s, min(day_s + DAY_S, length_s), MAINS_S), start)
+    _lay(folder / "mains.dat", lines, week)
+
+
+def _mains_lines(signal: Signal, second: FloatArray, start: int) -> list[str]:
+    """Time, active W, apparent VA, volts RMS."""
+    active = signal.watts(second).sum(axis=1)
+    volts = signal.rms_v(second)
+    apparent = volts * signal.rms_a(second)
+    return [
+        f"{start + s:.1f} {w:.2f} {va:.2f} {v:.2f}"
+        for s, w, va, v in zip(second, active, apparent, volts, strict=True)
+    ]
+
+
+def _lay(path: Path, lines: list[str], week: Week) -> None:
+    """Write the lines into the file in place of those it had for this week."""
+    old = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    times = [float(line.split(" ", 1)[0]) for line in old]
+    before = [line for line, t in zip(old, times, strict=True) if t < week.start.timestamp()]
+    after = [line for line, t in zip(old, times, strict=True) if t >= week.end.timestamp()]
+    write_text(path, "\n".join([*before, *lines, *after]) + "\n")

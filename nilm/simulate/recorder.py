@@ -1,0 +1,126 @@
+"""One hour of a simulated recording: sample, add noise, quantise, and write the FLAC, faults included.
+
+Owns which stretches of an hour hold signal and how an hour's file is named. Signal in, file out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from nilm.simulate.faults import FaultKind
+from nilm.simulate.flac import BITS, FULL_SCALE, Samples, write_sparse
+from nilm.simulate.grid import Conditions
+from nilm.simulate.signal import Signal
+from nilm.store import atomic_path
+from nilm.ukdale import HOUR_S, Calibration
+
+RATE_HZ = 16_000
+WINDOW_S = (-0.05, 0.25)  # around each row's instant: what a sparse recording holds
+_BLOCK_S = 30.0  # of a continuous recording in memory at a time
+
+_LATE_S = 1200
+_OVERLAP_S = 600
+_OUTAGE_S = (1170, 1770)
+_TOO_LOUD = 1.5
+_OFFSET = 0.02
+_WRONG_RATE_HZ = 8_000
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """The device on the meter: `seed` and the hour's number decide its noise."""
+
+    signal: Signal
+    conditions: Conditions
+    calibration: Calibration
+    seed: int
+    start_unix_s: int  # of the signal's first row
+    early_s: float  # how long before the hour each file starts
+
+    def write_hour(
+        self, folder: Path, hour: int, faults: frozenset[FaultKind], *, continuous: bool
+    ) -> Path | None:
+        """Write hour `hour` of the week into `folder`; the path, or None if the hour is to be missing."""
+        if FaultKind.MISSING in faults:
+            return None
+        start_s = hour * HOUR_S - self.early_s + (_LATE_S if FaultKind.LATE_START in faults else 0)
+        end_s = (hour + 1) * HOUR_S - self.early_s + (_OVERLAP_S if FaultKind.OVERLAP in faults else 0)
+        end_s = min(end_s, len(self.signal.house.Z) * self.signal.house.interval_s)
+        rate_hz = _WRONG_RATE_HZ if FaultKind.WRONG_RATE in faults else RATE_HZ
+        n_samples = round((end_s - start_s) * rate_hz)
+        micros = self.start_unix_s * 10**6 + round(start_s * 1e6)
+        path = folder / f"vi-{micros // 10**6}_{micros % 10**6:06d}.flac"
+        rng = np.random.default_rng([self.seed, 4, self.start_unix_s, hour])
+        with atomic_path(path) as temporary:
+            if continuous:
+                with soundfile.SoundFile(
+                    temporary, "w", rate_hz, channels=2, subtype=f"PCM_{BITS}", format="FLAC"
+                ) as file:
+                    for _, samples in self._stretches(
+                        start_s, n_samples, rate_hz, faults, rng, continuous=True
+                    ):
+                        file.write(samples << 8)
+            else:
+                pieces = list(self._stretches(start_s, n_samples, rate_hz, faults, rng, continuous=False))
+                write_sparse(temporary, pieces, n_samples=n_samples, rate_hz=rate_hz)
+            if FaultKind.TRUNCATED in faults:
+                with temporary.open("r+b") as whole:
+                    whole.truncate(temporary.stat().st_size * 2 // 3)
+        return path
+
+    def _stretches(
+        self,
+        start_s: float,
+        n_samples: int,
+        rate_hz: int,
+        faults: frozenset[FaultKind],
+        rng: np.random.Generator,
+        *,
+        continuous: bool,
+    ) -> Iterator[tuple[int, Samples]]:
+        """(first sample, samples) of each stretch that holds signal."""
+        if continuous:
+            step = round(_BLOCK_S * rate_hz)
+            bounds = [(a, min(a + step, n_samples)) for a in range(0, n_samples, step)]
+        else:
+            windows = np.rint((self.signal.house.row_s[:, None] + WINDOW_S - start_s) * rate_hz).astype(
+                np.int64
+            )
+            windows = np.clip(windows, 0, n_samples)
+            bounds = [(int(a), int(b)) for a, b in windows if a < b]
+        for low, high in bounds:
+            yield low, self._recorded(start_s + low / rate_hz, high - low, rate_hz, faults, rng)
+
+    def _recorded(
+        self,
+        start_s: float,
+        n_samples: int,
+        rate_hz: int,
+        faults: frozenset[FaultKind],
+        rng: np.random.Generator,
+    ) -> Samples:
+        """Samples (n, 2) as the converter gives them: voltage left, current right."""
+        volts, amps = self.signal.samples(start_s, n_samples, rate_hz)
+        if FaultKind.OUTAGE in faults:
+            second = (start_s + np.arange(n_samples) / rate_hz) % HOUR_S
+            dead = (second >= _OUTAGE_S[0]) & (second < _OUTAGE_S[1])
+            volts[dead] = amps[dead] = 0
+        noise = rng.standard_normal((2, n_samples))
+        channels = np.column_stack(
+            [
+                (volts + self.conditions.noise_v * noise[0]) / self.calibration.volts_per_sample,
+                (amps + self.conditions.noise_a * noise[1]) / self.calibration.amps_per_sample,
+            ]
+        )
+        if FaultKind.CLIPPED in faults:
+            channels *= _TOO_LOUD
+        if FaultKind.DC_OFFSET in faults:
+            channels += _OFFSET
+        if FaultKind.SWAPPED in faults:
+            channels = channels[:, ::-1]
+        # The converter saturates; only a fault or more than 75 A makes it.
+        steps = np.clip(np.rint(channels * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1)
+        return np.asarray(steps, dtype=np.int32)
