@@ -10,119 +10,16 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from nilm.report import words
-from nilm.report.palette import style_of
+from nilm.report.palette import Style, style_of
 from nilm.report.svg import GROUND, MUTED, RULE, TEXT, hue_for_matplotlib, inline_svg
-from nilm.report.when import DAY_S, Window, binned
+from nilm.report.when import DAY_S, Hours, Window, binned
 from nilm.results import Appliance, Correction, FloatArray, WeekResult
 
 BIN_S = 900
-SMALL = (340, 230)
 WIDE = (1040, 340)
 MOST_LAYERS = 8  # more would share hues, and no eye follows more layers
-
-
-def _phase_axis(axes: Axes, hz: float) -> None:
-    cycle_ms = 1000 / hz
-    axes.set_xlim(0, cycle_ms)
-    axes.set_xlabel("time in the mains cycle (ms)")
-    axes.axhline(0, color=RULE, linewidth=1)
-
-
-def _cycle_ms(n_points: int, hz: float) -> FloatArray:
-    return np.arange(n_points) / n_points * 1000 / hz
-
-
-def _short(curve: FloatArray) -> FloatArray:
-    """At most 160 points of a cycle: a figure this small cannot show more."""
-    return curve[:: max(1, len(curve) // 160)]
-
-
-def waveform(appliance: Appliance, *, voltage_v: FloatArray, hz: float, name: str) -> Markup:
-    """The current over one voltage cycle, with the voltage's shape behind it."""
-    style = style_of(appliance.colour)
-    peak = float(np.abs(appliance.current_a).max())
-
-    def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.16, 0.21, 0.81, 0.74))
-        time_ms = _short(_cycle_ms(len(appliance.current_a), hz))
-        _phase_axis(axes, hz)
-        axes.set_ylabel("current (A)")
-        scale = (peak or 1.0) / (float(np.abs(voltage_v).max()) or 1.0)
-        axes.plot(time_ms, _short(voltage_v) * scale, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-        axes.plot(
-            time_ms,
-            _short(appliance.current_a),
-            color=hue_for_matplotlib(style.hue),
-            linewidth=2,
-        )
-
-    return inline_svg(
-        draw,
-        name=name,
-        size=SMALL,
-        title=f"Current of {appliance.name} over one mains cycle",
-        text=f"Peak {peak:.2f} A, {appliance.rms_a:.2f} A RMS. The dashed line is the shape of the voltage.",
-    )
-
-
-def trajectory(appliance: Appliance, *, voltage_v: FloatArray, name: str) -> Markup:
-    """Current against voltage over one cycle: a line for a heater, a loop for a motor."""
-    style = style_of(appliance.colour)
-
-    def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.16, 0.21, 0.81, 0.74))
-        axes.axhline(0, color=RULE, linewidth=1)
-        axes.axvline(0, color=RULE, linewidth=1)
-        axes.set_xlabel("voltage (V)")
-        axes.set_ylabel("current (A)")
-        voltage, current = (_short(np.append(c, c[0])) for c in (voltage_v, appliance.current_a))
-        axes.plot(voltage, current, color=hue_for_matplotlib(style.hue), linewidth=1.8)
-
-    return inline_svg(
-        draw,
-        name=name,
-        size=SMALL,
-        title=f"Current against voltage of {appliance.name}",
-        text=f"V-I trajectory over one mains cycle; power factor {appliance.power_factor:.2f}.",
-    )
-
-
-def before_after(correction: Correction, *, who: str, colour: int, hz: float, name: str) -> Markup:
-    """The feature's current before the correction, dashed, and after it."""
-    style = style_of(colour)
-
-    def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.16, 0.21, 0.81, 0.64))
-        _phase_axis(axes, hz)
-        axes.set_ylabel("current (A)")
-        time_ms = _short(_cycle_ms(len(correction.current_after_a), hz))
-        axes.plot(
-            time_ms,
-            _short(correction.current_before_a),
-            color=MUTED,
-            linewidth=1.6,
-            linestyle=(0, (4, 3)),
-            label="before",
-        )
-        axes.plot(
-            time_ms,
-            _short(correction.current_after_a),
-            color=hue_for_matplotlib(style.hue),
-            linewidth=2,
-            label="after",
-        )
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, borderaxespad=0)
-
-    return inline_svg(
-        draw,
-        name=name,
-        size=SMALL,
-        title=f"Current of {who} before and after the correction",
-        text=f"{correction.watts_before:.0f} W before, {correction.watts_after:.0f} W after.",
-    )
 
 
 def _day_axis(axes: Axes, window: Window) -> None:
@@ -157,7 +54,8 @@ def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
     layers.sort(key=lambda layer: float(np.nanstd(layer[1])) / (abs(float(np.nanmean(layer[1]))) + 1e-9))
     metered = binned(result.metered_w, result, window, bin_s=BIN_S)
 
-    def draw(figure: Figure) -> None:
+    with drawing():
+        figure = new_figure(WIDE)
         axes = figure.add_axes((0.045, 0.1, 0.95, 0.74))
         _day_axis(axes, window)
         axes.set_ylabel("power (kW)")
@@ -199,11 +97,16 @@ def _layer(
         days,
         baseline=low,
         fill=True,
-        facecolor=MUTED if style is None else hue_for_matplotlib(style.hue),
+        facecolor=_face(style),
         linewidth=0,
         hatch=None if style is None else style.hatch or None,
         label=label,
     )
+
+
+def _face(style: Style | None) -> str:
+    """The fill of an appliance, or of all others together."""
+    return MUTED if style is None else hue_for_matplotlib(style.hue)
 
 
 def _shortened(name: str, most: int = 24) -> str:
@@ -220,7 +123,8 @@ def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
         ("voltage (V RMS)", binned(result.rms_v, result, window, bin_s=BIN_S)),
     )
 
-    def draw(figure: Figure) -> None:
+    with drawing():
+        figure = new_figure(WIDE)
         for row, (label, values) in enumerate(series):
             axes = figure.add_axes((0.055, 0.58 - row * 0.46, 0.94, 0.36))
             _day_axis(axes, window)
@@ -240,31 +144,28 @@ def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
 
 
 def energy_by_week(
-    weeks: Sequence[str], layers: Sequence[tuple[str, int, NDArray[np.float64]]], *, name: str
+    weeks: Sequence[str], layers: Sequence[tuple[str, int | None, FloatArray]], *, name: str
 ) -> Markup:
-    """Energy per appliance as bars, one bar per week; `layers` are (name, colour, kWh per week)."""
+    """Energy per appliance as bars, one bar per week; `layers` are (name, colour or None, kWh per week)."""
 
-    def draw(figure: Figure) -> None:
+    with drawing():
+        figure = new_figure(WIDE)
         axes = figure.add_axes((0.05, 0.1, 0.945, 0.74))
         axes.set_ylabel("energy (kWh)")
         axes.grid(visible=False, axis="x")
         above, below = np.zeros(len(weeks)), np.zeros(len(weeks))
         for label, colour, kwh in layers:
-            style = style_of(colour)
+            style = None if colour is None else style_of(colour)
             base = np.where(kwh >= 0, above, below)
             axes.bar(
                 range(len(weeks)), kwh, 0.7, bottom=base, edgecolor=GROUND, linewidth=0.6,
-                facecolor=hue_for_matplotlib(style.hue), hatch=style.hatch or None, label=_shortened(label),
+                facecolor=_face(style), hatch=style.hatch or None if style else None, label=_shortened(label),
             )  # fmt: skip
             above, below = above + np.maximum(kwh, 0), below + np.minimum(kwh, 0)
         step = max(1, -(-len(weeks) // 14))
         axes.set_xticks(range(0, len(weeks), step), labels=weeks[::step])
         axes.set_xlim(-0.6, max(len(weeks), 4) - 0.4)
-        handles, labels = axes.get_legend_handles_labels()
-        shown = slice(0, MOST_LAYERS)
-        axes.legend(
-            handles[shown], labels[shown], loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2
-        )
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2)
 
     return inline_svg(
         draw,

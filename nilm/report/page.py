@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import jinja2
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from nilm.report import figures, palette, story, strips, when, words
 from nilm.results import Activation, Appliance, Correction, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
-MOST_ACTIVATION_ROWS = 8_000
-MOST_OPEN_CARDS = 15  # with more, each appliance is folded under its name
+MOST_ACTIVATION_ROWS = 6_000
+MOST_OPEN = 15  # with more appliances, each one's card is folded under its name, and the later heat maps too
 
 
 @cache
@@ -77,6 +77,7 @@ class ApplianceView:
     most_wh: float
     waveform: Markup
     trajectory: Markup
+    hours: Markup
     shown: tuple[Activation, ...]
     is_new: bool
 
@@ -89,6 +90,7 @@ class CorrectionView:
     name: str
     style: palette.Style
     picture: Markup
+    day: str  # the day that the two strips show, on which most changed
     before: Markup
     after: Markup
 
@@ -109,7 +111,7 @@ def render_report(result: WeekResult) -> str:
             ordered=_parts_under_machines(views),
             by_id=by_id,
             corrections=[
-                _correction(result, index, by_id, window, holes) for index in range(len(result.corrections))
+                _correction(result, index, by_id, window) for index in range(len(result.corrections))
             ],
             day_names=[
                 words.day(window.start + np.timedelta64(d, "D"), "%a %-d %b") for d in range(window.days)
@@ -122,7 +124,8 @@ def render_report(result: WeekResult) -> str:
             mains=story.mains_words(result),
             stacked=figures.stacked_power(result, window, name="stacked"),
             mains_figure=figures.mains(result, window, name="mains"),
-            folded=len(views) > MOST_OPEN_CARDS,
+            folded=len(views) > MOST_OPEN,
+            most_open=MOST_OPEN,
             largest_kwh=max((abs(a.energy_kwh) for a in result.appliances), default=0.0) or 1.0,
             scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
         )
@@ -156,6 +159,7 @@ def _appliance(
             appliance, voltage_v=result.voltage_v, hz=_mains_hz(result), name=f"wave-{index}"
         ),
         trajectory=figures.trajectory(appliance, voltage_v=result.voltage_v, name=f"vi-{index}"),
+        hours=figures.hours_of_day(appliance, hours, usual=usual, name=f"day-{index}"),
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )
@@ -187,17 +191,18 @@ def _correction(
     index: int,
     by_id: Mapping[str, ApplianceView],
     window: when.Window,
-    holes: list[tuple[float, float]],
 ) -> CorrectionView:
     correction = result.corrections[index]
     view = by_id.get(correction.appliance_id)
     name = view.appliance.name if view else correction.appliance_id
     colour = view.appliance.colour if view else 0
 
-    def strip(on: Any, label: str) -> Markup:
-        return strips.row(
-            strips.on_stretches(on, result, window), holes, window, colour=colour, label=f"{name}, {label}"
-        )
+    after = view.appliance.on if view else correction.on_before
+    day = when.busiest_day(result, correction.on_before != after, window)
+
+    def strip(on: NDArray[np.uint8], label: str) -> Markup:
+        stretches = strips.on_stretches(on, result, day)
+        return strips.row(stretches, when.gaps(result, day), day, colour=colour, label=f"{name}, {label}")
 
     return CorrectionView(
         correction=correction,
@@ -206,6 +211,7 @@ def _correction(
         picture=figures.before_after(
             correction, who=name, colour=colour, hz=_mains_hz(result), name=f"hop-{index}"
         ),
+        day=words.day(day.start, "%A %-d %B"),
         before=strip(correction.on_before, "on and off before the correction"),
-        after=strip(view.appliance.on, "on and off after the correction") if view else Markup(""),
+        after=strip(after, "on and off after the correction"),
     )

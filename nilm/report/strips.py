@@ -63,20 +63,26 @@ def on_stretches(on: NDArray[np.uint8], result: WeekResult, window: Window) -> l
     follows = (np.diff(ones) == 1) & (np.diff(start[ones]) < 1.5 * result.interval_s)
     first = ones[np.concatenate([[True], ~follows])]
     last = ones[np.concatenate([~follows, [True]])]
-    return [(float(start[a]), float(start[b]) + result.interval_s) for a, b in zip(first, last, strict=True)]
+    end = window.days * DAY_S
+    pairs = zip(start[first], start[last] + result.interval_s, strict=True)
+    return [(max(float(a), 0.0), min(float(b), end)) for a, b in pairs if b > 0 and a < end]
+
+
+def _squares(where: NDArray[np.bool_]) -> str:
+    """One path with a square for each True of a (days, 24) grid."""
+    return "".join(f"M{_LEFT + h * _CELL} {_TOP + d * _CELL}h11v11h-11z" for d, h in np.argwhere(where))
 
 
 def heat_map(appliance: Appliance, hours: Hours, window: Window, *, usual: str) -> Markup:
     """Energy for each hour of each day, from nothing (the page's ground) to the appliance's own most."""
     most = float(np.abs(hours.energy_wh).max())
     days = range(window.days)
+    # Eight shades are as many as an eye tells apart here, and one path for each keeps the page small.
+    shade = np.ceil(8 * np.abs(hours.energy_wh) / (most or 1.0)).astype(np.int64)
     cells = [
-        Markup('<path d="M{} {}h11v11h-11z" fill-opacity="{}"/>').format(
-            _LEFT + h * _CELL, _TOP + d * _CELL, f"{0.12 + 0.88 * abs(hours.energy_wh[d, h]) / most:.2f}"
-        )
-        for d in days
-        for h in range(24)
-        if most and hours.energy_wh[d, h]
+        Markup('<path d="{}" fill-opacity="{}"/>').format(_squares(shade == level), level / 8)
+        for level in range(1, 9)
+        if (shade == level).any()
     ]
     holes = "".join(
         f"M{_LEFT + h * _CELL + 2} {_TOP + d * _CELL + 9}l7 -7"
@@ -84,7 +90,7 @@ def heat_map(appliance: Appliance, hours: Hours, window: Window, *, usual: str) 
         for h in range(24)
         if not hours.data_s[d, h]
     )
-    ground = "".join(f"M{_LEFT + h * _CELL} {_TOP + d * _CELL}h11v11h-11z" for d in days for h in range(24))
+    ground = _squares(np.ones_like(shade, dtype=bool))
     ticks = [
         Markup('<text x="{}" y="10">{:02d}</text>').format(_LEFT + h * _CELL, h) for h in range(0, 24, 6)
     ]

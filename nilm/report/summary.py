@@ -5,6 +5,7 @@ again at any time from what `outputs/` holds, whatever became of the catalogue.
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,12 @@ def read_summary(path: Path) -> WeekSummary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         lines = tuple(ApplianceLine(**line) for line in content.pop("appliances"))
-        return WeekSummary(**content, appliances=lines)
+        summary = WeekSummary(**content, appliances=lines)
+        for value in (summary.metered_kwh, summary.unexplained_kwh, summary.coverage):
+            math.isfinite(value)  # TypeError where it is no number
+        for line in lines:
+            math.isfinite(line.energy_kwh + line.colour)
+        return summary
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputFileError(
             f"{path} is not a week's summary ({error}); publish the week again to write it anew"

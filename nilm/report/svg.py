@@ -9,7 +9,8 @@ one page never share one.
 import io
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -42,8 +43,8 @@ _SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a name may hold a dollar sign
     "text.color": TEXT,
     "axes.labelcolor": TEXT,
-    "xtick.color": RULE,
-    "ytick.color": RULE,
+    "xtick.bottom": False,  # the grid marks the ticks
+    "ytick.left": False,
     "xtick.labelcolor": TEXT,
     "ytick.labelcolor": TEXT,
     "axes.edgecolor": RULE,
@@ -62,8 +63,15 @@ _SETTINGS: dict[Any, Any] = {
     "path.simplify_threshold": 0.2,
 }
 # Matplotlib's settings belong to the whole process, and pages may be made in several threads.
-_drawing = threading.Lock()
+_lock = threading.Lock()
 _REFERENCE = re.compile(r'url\(#([^)]+)\)|href="#([^"]+)"')
+
+
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+
+
+def _tenths(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def hue_for_matplotlib(hue: int) -> str:
@@ -71,26 +79,34 @@ def hue_for_matplotlib(hue: int) -> str:
     return _HUES[hue]
 
 
-def inline_svg(
-    draw: Callable[[Figure], None], *, name: str, size: tuple[int, int], title: str, text: str
-) -> Markup:
-    """What `draw` draws on a fresh figure, as one `<svg role="img">`.
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Matplotlib's settings for the pages, one thread at a time; figures are made and written inside."""
+    with _lock, matplotlib.rc_context(_SETTINGS):
+        yield
 
-    `name` is unique on the page (letters, digits, hyphens); `size` is (width, height) in CSS pixels at
-    natural size; `title` and `text` are what a screen reader says.
+
+def new_figure(size: tuple[int, int]) -> Figure:
+    """An empty figure of (width, height) CSS pixels, to be made inside `drawing`."""
+    figure = Figure(figsize=(size[0] / 72, size[1] / 72), dpi=72)
+    FigureCanvasSVG(figure)
+    return figure
+
+
+def inline_svg(figure: Figure, *, name: str, title: str, text: str) -> Markup:
+    """The figure as one `<svg role="img">`, to be called inside `drawing`.
+
+    `name` is unique on the page (letters, digits, hyphens); `title` and `text` are what a screen reader says.
     """
     buffer = io.StringIO()
-    with _drawing, matplotlib.rc_context(_SETTINGS):
-        figure = Figure(figsize=(size[0] / 72, size[1] / 72), dpi=72)
-        FigureCanvasSVG(figure)
-        draw(figure)
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    width, height = (round(float(inches) * 72) for inches in figure.get_size_inches())
     # Matplotlib has escaped the texts in it; a test holds it to that.
     inner = Markup(_clean(buffer.getvalue(), name))  # noqa: S704
     return Markup(
         '<svg class="plot" viewBox="0 0 {0} {1}" style="--natural:{0}px" role="img" '
         'aria-labelledby="{2}-t {2}-d"><title id="{2}-t">{3}</title><desc id="{2}-d">{4}</desc>{5}</svg>'
-    ).format(*size, name, title, text, inner)
+    ).format(width, height, name, title, text, inner)
 
 
 def _clean(svg: str, name: str) -> str:
@@ -105,7 +121,8 @@ def _clean(svg: str, name: str) -> str:
     body = _REFERENCE.sub(lambda m: m[0].replace("#", f"#{name}-", 1), body)
     body = re.sub(r"font-family:[^;\"]*;? ?", "", body)
     body = re.sub(r' transform="rotate\(-?0 [^"]*"', "", body)
-    body = re.sub(r"-?\d+\.\d{2,}", lambda m: f"{float(m[0]):.1f}".removesuffix(".0"), body)
+    # Coordinates to a tenth of a pixel; only inside tags, for the texts between them are for the reader.
+    body = re.sub(r"<[^>]+>", lambda tag: _LONG_NUMBER.sub(_tenths, tag[0]), body)
     for drawn, shown in _STANDS_FOR.items():
         body = body.replace(drawn, shown)
     body = re.sub(r"\s*\n\s*", "", re.sub(r">\s+<", "><", body))

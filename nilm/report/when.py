@@ -39,11 +39,20 @@ def week_window(result: WeekResult) -> Window:
     return Window(start=first.astype("datetime64[s]"), days=int((last - first).astype(int)) + 1)
 
 
+def busiest_day(result: WeekResult, rows: NDArray[np.bool_], window: Window) -> Window:
+    """The one day of the window that holds most of the marked rows (N,); the first of several."""
+    day = (window.seconds(result.start_utc) // DAY_S).astype(np.int64)
+    most = int(np.argmax(np.bincount(day, weights=rows, minlength=window.days)))
+    return Window(start=window.start + np.timedelta64(most * DAY_S, "s"), days=1)
+
+
 def gaps(result: WeekResult, window: Window) -> list[tuple[float, float]]:
     """The stretches (start, end) in seconds of the window in which there is no row."""
     starts = np.sort(window.seconds(result.start_utc))
+    end = float(window.days * DAY_S)
+    starts = starts[(starts > -result.interval_s) & (starts < end)]
     ends = np.concatenate([[0.0], starts + result.interval_s])
-    nexts = np.concatenate([starts, [float(window.days * DAY_S)]])
+    nexts = np.concatenate([starts, [end]])
     # A row may start a little late; only half an interval or more is a hole.
     holes = nexts - ends > result.interval_s / 2
     return [(float(a), float(b)) for a, b in zip(ends[holes], nexts[holes], strict=True)]

@@ -1,16 +1,11 @@
 """The report's page as a reader meets it: in a real browser, at two widths, light and dark."""
 
-import csv
-import io
-import re
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nilm.report import render_report
-from nilm.results import Appliance, Quality, WeekResult
+from nilm.results import WeekResult
 
 ATTACK = "<script>document.title='attacked';alert(1)</script>"
 
@@ -35,7 +30,9 @@ def opened(browser: Any, html: str, *, width: int = 1280, scheme: str = "light")
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_opens_without_complaint_overflow_or_network(browser: Any, html: str, width: int, scheme: str) -> None:
+def test_opens_without_complaint_overflow_or_network(
+    browser: Any, html: str, width: int, scheme: str
+) -> None:
     page, complaints = opened(browser, html, width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert complaints == []
