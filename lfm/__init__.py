@@ -15,6 +15,7 @@ from lfm.lattice import nonbinarity
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from lfm.solution import Solution, transform
+from lfm.switching_decoder import SwitchingDecoder
 
 __all__ = [
     "BernoulliZ",
@@ -35,6 +36,7 @@ __all__ = [
     "Prior",
     "RankDeficientError",
     "Solution",
+    "SwitchingDecoder",
     "SwitchingZ",
     "decode_rows",
     "diagnose",

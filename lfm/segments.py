@@ -1,0 +1,223 @@
+"""Rows in time as few distinct levels: noise, the subspace that holds the signal, segments, and states.
+
+Owns what can be said about X before anybody asks which features it is made of. From the subspace on, all
+quantities are in units of the noise: one row has covariance I, the mean of n rows I/n.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from lfm.compiled import compiled
+from lfm.errors import FloatMatrix, IntMatrix
+
+FALSE_ALARM = 1e-7  # probability that a row of pure noise opens a new segment
+MAX_RANK = 64
+_RELATIVE_FLOOR = 1e-7  # noise is never taken as less than this part of the data's own size
+
+
+class Subspace(NamedTuple):
+    """The r directions of X above its noise."""
+
+    basis: FloatMatrix  # (D, r), orthonormal columns
+    noise: float  # standard deviation of one entry of X
+
+    def scores(self, X: FloatMatrix) -> FloatMatrix:
+        """X (N, D) in these directions, (N, r), in units of the noise."""
+        return np.ascontiguousarray(X @ self.basis / self.noise)
+
+    def features(self, G: FloatMatrix) -> FloatMatrix:
+        """The inverse of `scores` for features G (K, r): rows of length D."""
+        return G @ self.basis.T * self.noise
+
+
+class Segments(NamedTuple):
+    """Maximal runs of rows at one level."""
+
+    start: IntMatrix  # (S,) first row
+    length: IntMatrix  # (S,) rows
+    mean: FloatMatrix  # (S, r)
+    follows: NDArray[np.bool_]  # (S,) False where a gap in time (or the beginning) lies before the segment
+
+    def rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """`values` (S, …), one per segment, repeated for each of its rows: (N, …)."""
+        return np.repeat(values, self.length, axis=0)
+
+
+class States(NamedTuple):
+    """Levels that segments share."""
+
+    label: IntMatrix  # (S,) the state of each segment
+    mean: FloatMatrix  # (M, r)
+    rows: FloatMatrix  # (M,) rows spent in it
+
+
+def distance_limit(rank: int, false_alarm: float = FALSE_ALARM) -> float:
+    """The squared distance, in units of its variance, that noise in `rank` dimensions exceeds so rarely."""
+    return float(stats.chi2.isf(false_alarm, max(rank, 1)))
+
+
+def _edge(N: int, D: int) -> float:
+    """Largest eigenvalue of the Gram matrix of N×D unit noise: Marchenko-Pastur plus 4 Tracy-Widom scales."""
+    a, b = np.sqrt(N), np.sqrt(D)
+    return float((a + b) ** 2 + 4 * (a + b) * (1 / a + 1 / b) ** (1 / 3))
+
+
+def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
+    """Eigenvalues of XᵀX, descending, min(N, D) of them, and the eigenvectors (D, min(N, D))."""
+    N, D = X.shape
+    values, vectors = np.linalg.eigh(X.T @ X if N >= D else X @ X.T)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    if N < D:
+        vectors = X.T @ vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny))
+    return values, vectors
+
+
+def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
+    """Noise and signal directions of X (N, D) from its eigenvalues, then from rows that these leave out.
+
+    A feature that is on for a few rows carries too little energy to lift an eigenvalue over the edge, but
+    those rows stick out of the subspace one by one: their residuals add directions of their own.
+    """
+    N, D = X.shape
+    values, vectors = _principal(X)
+    floor = _RELATIVE_FLOOR * float(np.sqrt(np.mean(X**2))) or 1.0
+    most = min(len(values), MAX_RANK)
+    rank, noise = most, 0.0
+    for r in range(most):
+        if r == min(N, D):
+            break
+        noise = np.sqrt(values[r:].sum() / ((N - r) * (D - r)))
+        if values[r] <= max(noise, floor) ** 2 * _edge(N - r, D - r):
+            rank = r
+            break
+    if rank == min(N, D):  # no direction is left to measure noise in: neighbouring rows are
+        differences = X[1:][~gap_before[1:]] - X[:-1][~gap_before[1:]]
+        noise = float(np.sqrt(np.median(differences**2) / 2) / 0.6745) if differences.size else 0.0
+    noise = max(float(noise), floor)
+    basis = np.ascontiguousarray(vectors[:, :rank])
+    for _ in range(3):
+        left = np.sum(X**2, axis=1) - np.sum((X @ basis) ** 2, axis=1)
+        free = D - basis.shape[1]
+        outside = np.flatnonzero(left > noise**2 * distance_limit(free))
+        room = min(free, MAX_RANK - basis.shape[1])
+        if not len(outside) or room == 0:
+            break
+        residual = X[outside] - (X[outside] @ basis) @ basis.T
+        values, vectors = _principal(residual)
+        new = int(np.count_nonzero(values > noise**2 * _edge(len(outside), free)))
+        if new == 0:
+            break
+        basis, _ = np.linalg.qr(np.hstack([basis, vectors[:, : min(new, room)]]))
+    return Subspace(basis, noise)
+
+
+@compiled
+def _starts(Y: FloatMatrix, gap_before: NDArray[np.bool_], limit: float) -> NDArray[np.bool_]:
+    """Whether a segment begins at each row: the row is too far from the running mean, or follows a gap."""
+    N, r = Y.shape
+    begins = np.zeros(N, dtype=np.bool_)
+    mean = np.zeros(r)
+    n = 0
+    for t in range(N):
+        distance = 0.0
+        for i in range(r):
+            distance += (Y[t, i] - mean[i]) ** 2
+        if n == 0 or gap_before[t] or distance > limit * (1.0 + 1.0 / n):
+            begins[t] = True
+            n = 0
+            mean[:] = 0.0
+        n += 1
+        for i in range(r):
+            mean[i] += (Y[t, i] - mean[i]) / n
+    return begins
+
+
+def split(Y: FloatMatrix, gap_before: NDArray[np.bool_]) -> Segments:
+    """The segments of Y (N, r), rows in units of the noise."""
+    start = np.flatnonzero(_starts(Y, gap_before, distance_limit(Y.shape[1])))
+    length = np.diff(np.append(start, len(Y)))
+    mean = np.add.reduceat(Y, start, axis=0) / length[:, None]
+    follows = ~gap_before[start]
+    follows[0] = False
+    return Segments(start, length, mean, follows)
+
+
+def is_transition(segments: Segments) -> NDArray[np.bool_]:
+    """(S,) True for a single row between the levels of its neighbours: it may hold a switch in its midst."""
+    found = np.zeros(len(segments.start), dtype=np.bool_)
+    inner = 1 + np.flatnonzero((segments.length[1:-1] == 1) & segments.follows[1:-1] & segments.follows[2:])
+    before, after = segments.mean[inner - 1], segments.mean[inner + 1]
+    step, here = after - before, segments.mean[inner] - before
+    size = np.maximum(np.sum(step**2, axis=1), np.finfo(float).tiny)
+    share = np.sum(step * here, axis=1) / size
+    away = np.sum((here - share[:, None] * step) ** 2, axis=1)
+    noise = 1 + (1 - share) ** 2 / segments.length[inner - 1] + share**2 / segments.length[inner + 1]
+    found[inner] = (share > 0) & (share < 1) & (away <= distance_limit(here.shape[1]) * noise)
+    return found
+
+
+@compiled
+def _lead(
+    means: FloatMatrix, weight: FloatMatrix, order: IntMatrix, limit: float, up_to_sign: bool
+) -> tuple[IntMatrix, IntMatrix]:
+    """Leader clustering: in the given order each mean joins the nearest leader within the noise, or leads."""
+    S, r = means.shape
+    label = np.empty(S, dtype=np.int64)
+    sign = np.ones(S, dtype=np.int64)
+    centre = np.empty((S, r))
+    total = np.zeros(S)
+    M = 0
+    for s in order:
+        best, nearest = np.inf, -1
+        for m in range(M):
+            scale = 1.0 / weight[s] + 1.0 / total[m]
+            bound = min(best, limit) * scale
+            for turn in (1, -1):
+                if turn < 0 and not up_to_sign:
+                    continue
+                distance = 0.0
+                for i in range(r):
+                    distance += (turn * means[s, i] - centre[m, i]) ** 2
+                    if distance > bound:
+                        break
+                if distance <= bound:
+                    best, nearest = distance / scale, m
+                    bound = distance
+                    sign[s] = turn
+        if nearest < 0:
+            nearest = M
+            centre[M] = 0.0
+            M += 1
+        label[s] = nearest
+        total[nearest] += weight[s]
+        for i in range(r):
+            centre[nearest, i] += (sign[s] * means[s, i] - centre[nearest, i]) * weight[s] / total[nearest]
+    return label, sign
+
+
+class Groups(NamedTuple):
+    """Vectors that agree within their noise."""
+
+    label: IntMatrix  # (S,) the group of each vector
+    sign: IntMatrix  # (S,) +1, or −1 where the vector is the opposite of its group's centre
+    centre: FloatMatrix  # (M, r)
+    weight: FloatMatrix  # (M,)
+
+
+def group(vectors: FloatMatrix, weight: FloatMatrix, *, up_to_sign: bool = False) -> Groups:
+    """The groups of vectors (S, r), where one of weight n has covariance I/n; the heaviest lead."""
+    order = np.argsort(-weight, kind="stable")
+    label, sign = _lead(vectors, weight, order, distance_limit(vectors.shape[1]), up_to_sign)
+    total = np.bincount(label, weights=weight).astype(np.float64)
+    centre = np.zeros((len(total), vectors.shape[1]))
+    np.add.at(centre, label, vectors * (weight * sign)[:, None])
+    return Groups(label, sign, centre / total[:, None], total)
+
+
+def find_states(segments: Segments) -> States:
+    """The distinct levels among the segments."""
+    groups = group(segments.mean, segments.length.astype(np.float64))
+    return States(groups.label, groups.centre, groups.weight)
