@@ -1,7 +1,7 @@
-"""The figures of the pages, drawn with matplotlib and returned as inline SVG with alternative text.
+"""The wide figures of the pages, drawn with matplotlib and returned as inline SVG with alternative text.
 
-Owns what is on the axes. Colours and patterns come from `palette`, the cleaning of the SVG from `svg`;
-the timeline and the heat maps, which must stretch with the page, are drawn by `strips`.
+Owns the wide figures: power, mains, energy by week. The small ones of one appliance are `panels`; the
+timeline and the heat maps, which must stretch with the page, are `strips`.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from nilm.report import words
 from nilm.report.palette import Style, style_of
-from nilm.report.svg import GROUND, MUTED, RULE, TEXT, hue_for_matplotlib, inline_svg
-from nilm.report.when import DAY_S, Hours, Window, binned
-from nilm.results import Appliance, Correction, FloatArray, WeekResult
+from nilm.report.svg import GROUND, MUTED, TEXT, drawing, hue_for_matplotlib, new_figure, svg_of
+from nilm.report.when import DAY_S, Window, binned
+from nilm.results import Appliance, FloatArray, WeekResult
 
 BIN_S = 900
 WIDE = (1040, 340)
@@ -53,45 +52,37 @@ def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
     # Always-on things lie at the bottom, so that what comes and goes is seen on a level base.
     layers.sort(key=lambda layer: float(np.nanstd(layer[1])) / (abs(float(np.nanmean(layer[1]))) + 1e-9))
     metered = binned(result.metered_w, result, window, bin_s=BIN_S)
-
     with drawing():
         figure = new_figure(WIDE)
         axes = figure.add_axes((0.045, 0.1, 0.95, 0.74))
         _day_axis(axes, window)
         axes.set_ylabel("power (kW)")
-        for sign in (1, -1):
+        for sign in (1, -1):  # what feeds in is piled up below zero
             base = np.zeros(len(metered))
             for appliance, power in layers:
                 part = np.where(sign * power > 0, power, 0.0) / 1000
-                if not np.any(part):
-                    continue
-                _layer(axes, days, base, base + part, appliance, len(others))
-                base = base + part
+                if np.any(part):
+                    label = f"{len(others)} others" if appliance is None else _shortened(appliance.name)
+                    style = None if appliance is None else style_of(appliance.colour)
+                    _layer(axes, days, base, base + part, style=style, label=label)
+                    base = base + part
         axes.stairs(metered / 1000, days, color=TEXT, linewidth=0.7, baseline=None, label="metered")
         handles, labels = axes.get_legend_handles_labels()
         axes.legend(
             handles[::-1], labels[::-1], loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2
         )
-
-    total = f"{result.metered_kwh:.1f} kWh metered, {result.unexplained_kwh:.1f} kWh of it unexplained."
-    return inline_svg(
-        draw, name=name, size=WIDE, title="Power of the appliances against the metered power", text=total
-    )
+        return svg_of(
+            figure,
+            name=name,
+            title="Power of the appliances against the metered power",
+            text=f"{result.metered_kwh:.1f} kWh metered, {result.unexplained_kwh:.1f} kWh unexplained.",
+        )
 
 
 def _layer(
-    axes: Axes,
-    days: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    appliance: Appliance | None,
-    n_others: int,
+    axes: Axes, days: FloatArray, low: FloatArray, high: FloatArray, *, style: Style | None, label: str
 ) -> None:
-    """One layer of the pile; matplotlib gives it its place in the legend once."""
-    style = None if appliance is None else style_of(appliance.colour)
-    label = f"{n_others} others" if appliance is None else _shortened(appliance.name)
-    if label in axes.get_legend_handles_labels()[1]:
-        label = "_again"
+    """One layer of the pile, from `low` to `high`, with its place in the legend."""
     axes.stairs(
         high,
         days,
@@ -99,7 +90,7 @@ def _layer(
         fill=True,
         facecolor=_face(style),
         linewidth=0,
-        hatch=None if style is None else style.hatch or None,
+        hatch=style.hatch or None if style else None,
         label=label,
     )
 
@@ -123,6 +114,11 @@ def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
         ("voltage (V RMS)", binned(result.rms_v, result, window, bin_s=BIN_S)),
     )
 
+    ranges = [
+        f"{label} {np.nanmin(values):.2f} to {np.nanmax(values):.2f}"
+        for label, values in series
+        if np.isfinite(values).any()
+    ]
     with drawing():
         figure = new_figure(WIDE)
         for row, (label, values) in enumerate(series):
@@ -131,23 +127,15 @@ def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
             axes.set_ylabel(label)
             axes.ticklabel_format(axis="y", useOffset=False)
             axes.stairs(values, days, baseline=None, color=hue_for_matplotlib(2 * row), linewidth=1.2)
-
-    hz, volts = result.mains_hz, result.rms_v
-    return inline_svg(
-        draw,
-        name=name,
-        size=WIDE,
-        title="Mains frequency and voltage over the week",
-        text=f"Frequency {np.nanmin(hz):.2f} to {np.nanmax(hz):.2f} Hz, "
-        f"voltage {np.nanmin(volts):.1f} to {np.nanmax(volts):.1f} V.",
-    )
+        return svg_of(
+            figure, name=name, title="Mains frequency and voltage over the week", text="; ".join(ranges)
+        )
 
 
 def energy_by_week(
     weeks: Sequence[str], layers: Sequence[tuple[str, int | None, FloatArray]], *, name: str
 ) -> Markup:
     """Energy per appliance as bars, one bar per week; `layers` are (name, colour or None, kWh per week)."""
-
     with drawing():
         figure = new_figure(WIDE)
         axes = figure.add_axes((0.05, 0.1, 0.945, 0.74))
@@ -166,11 +154,9 @@ def energy_by_week(
         axes.set_xticks(range(0, len(weeks), step), labels=weeks[::step])
         axes.set_xlim(-0.6, max(len(weeks), 4) - 0.4)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2)
-
-    return inline_svg(
-        draw,
-        name=name,
-        size=WIDE,
-        title="Energy of each appliance by week",
-        text="The table below holds the numbers.",
-    )
+        return svg_of(
+            figure,
+            name=name,
+            title="Energy of each appliance by week",
+            text="The table below holds the numbers.",
+        )

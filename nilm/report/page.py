@@ -18,6 +18,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from nilm.report import figures, palette, story, strips, when, words
+from nilm.report.panels import Panels
 from nilm.results import Activation, Appliance, Correction, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
@@ -99,7 +100,8 @@ def render_report(result: WeekResult) -> str:
     """The page of `result` as HTML; the same result gives the same text."""
     window = when.week_window(result)
     holes = when.gaps(result, window)
-    views = [_appliance(result, index, window, holes) for index in range(len(result.appliances))]
+    panels = Panels(result.voltage_v, mains_hz=_mains_hz(result))
+    views = [_appliance(result, index, window, holes, panels) for index in range(len(result.appliances))]
     by_id = {view.appliance.appliance_id: view for view in views}
     return (
         environment()
@@ -111,7 +113,7 @@ def render_report(result: WeekResult) -> str:
             ordered=_parts_under_machines(views),
             by_id=by_id,
             corrections=[
-                _correction(result, index, by_id, window) for index in range(len(result.corrections))
+                _correction(result, index, by_id, window, panels) for index in range(len(result.corrections))
             ],
             day_names=[
                 words.day(window.start + np.timedelta64(d, "D"), "%a %-d %b") for d in range(window.days)
@@ -139,7 +141,11 @@ def _mains_hz(result: WeekResult) -> float:
 
 
 def _appliance(
-    result: WeekResult, index: int, window: when.Window, holes: list[tuple[float, float]]
+    result: WeekResult,
+    index: int,
+    window: when.Window,
+    holes: list[tuple[float, float]],
+    panels: Panels,
 ) -> ApplianceView:
     appliance = result.appliances[index]
     hours = when.hours_of(result, appliance, window)
@@ -155,11 +161,9 @@ def _appliance(
         row=strips.activations_row(appliance, holes, window),
         heat=strips.heat_map(appliance, hours, window, usual=usual),
         most_wh=float(np.abs(hours.energy_wh).max()),
-        waveform=figures.waveform(
-            appliance, voltage_v=result.voltage_v, hz=_mains_hz(result), name=f"wave-{index}"
-        ),
-        trajectory=figures.trajectory(appliance, voltage_v=result.voltage_v, name=f"vi-{index}"),
-        hours=figures.hours_of_day(appliance, hours, usual=usual, name=f"day-{index}"),
+        waveform=panels.waveform(appliance, name=f"wave-{index}"),
+        trajectory=panels.trajectory(appliance, name=f"vi-{index}"),
+        hours=panels.hours_of_day(appliance, hours, usual=usual, name=f"day-{index}"),
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )
@@ -191,6 +195,7 @@ def _correction(
     index: int,
     by_id: Mapping[str, ApplianceView],
     window: when.Window,
+    panels: Panels,
 ) -> CorrectionView:
     correction = result.corrections[index]
     view = by_id.get(correction.appliance_id)
@@ -208,9 +213,7 @@ def _correction(
         correction=correction,
         name=name,
         style=palette.style_of(colour),
-        picture=figures.before_after(
-            correction, who=name, colour=colour, hz=_mains_hz(result), name=f"hop-{index}"
-        ),
+        picture=panels.before_after(correction, who=name, colour=colour, name=f"hop-{index}"),
         day=words.day(day.start, "%A %-d %B"),
         before=strip(correction.on_before, "on and off before the correction"),
         after=strip(after, "on and off after the correction"),

@@ -9,7 +9,7 @@ one page never share one.
 import io
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,7 +93,7 @@ def new_figure(size: tuple[int, int]) -> Figure:
     return figure
 
 
-def inline_svg(figure: Figure, *, name: str, title: str, text: str) -> Markup:
+def svg_of(figure: Figure, *, name: str, title: str, text: str) -> Markup:
     """The figure as one `<svg role="img">`, to be called inside `drawing`.
 
     `name` is unique on the page (letters, digits, hyphens); `title` and `text` are what a screen reader says.
@@ -107,6 +107,16 @@ def inline_svg(figure: Figure, *, name: str, title: str, text: str) -> Markup:
         '<svg class="plot" viewBox="0 0 {0} {1}" style="--natural:{0}px" role="img" '
         'aria-labelledby="{2}-t {2}-d"><title id="{2}-t">{3}</title><desc id="{2}-d">{4}</desc>{5}</svg>'
     ).format(width, height, name, title, text, inner)
+
+
+def inline_svg(
+    draw: Callable[[Figure], None], *, name: str, size: tuple[int, int], title: str, text: str
+) -> Markup:
+    """What `draw` draws on a fresh figure of `size` CSS pixels; the words are those of `svg_of`."""
+    with drawing():
+        figure = new_figure(size)
+        draw(figure)
+        return svg_of(figure, name=name, title=title, text=text)
 
 
 def _clean(svg: str, name: str) -> str:

@@ -66,6 +66,14 @@ class Hours:
     on_s: FloatArray
     data_s: FloatArray  # how much of the hour has data
 
+    @property
+    def share_on(self) -> FloatArray:
+        """(24,) how much of each hour of the day it is on, 0 to 1, over the days that have data."""
+        data_s = self.data_s.sum(axis=0)
+        share = np.zeros(24)
+        np.divide(self.on_s.sum(axis=0), data_s, out=share, where=data_s > 0)
+        return share
+
 
 def hours_of(result: WeekResult, appliance: Appliance, window: Window) -> Hours:
     """Energy, seconds on and seconds with data for each hour, a row counted where it starts."""
@@ -86,7 +94,7 @@ def hours_of(result: WeekResult, appliance: Appliance, window: Window) -> Hours:
 def usual_times(hours: Hours) -> str:
     """The hours of the day that hold most of the running time, in words; times are UTC."""
     data_s = hours.data_s.sum(axis=0)
-    share = np.divide(hours.on_s.sum(axis=0), data_s, out=np.zeros(24), where=data_s > 0)
+    share = hours.share_on
     if share.sum() == 0:
         return "never on in this week's data"
     seen = share[data_s > 0]

@@ -79,11 +79,4 @@
     });
     map.addEventListener("pointerleave", hide);
   }
-  const all = [...document.querySelectorAll("details")];
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = all.filter((d) => !d.open);
-    for (const d of opened) d.open = true;
-  });
-  addEventListener("afterprint", () => { for (const d of opened) d.open = false; });
 })();

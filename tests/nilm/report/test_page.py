@@ -1,31 +1,58 @@
 """The report's page as a reader meets it: in a real browser, at two widths, light and dark."""
 
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nilm.report import render_report
-from nilm.results import WeekResult
+from nilm.results import CatalogueChanges, WeekResult
 
-ATTACK = "<script>document.title='attacked';alert(1)</script>"
+ATTACK = "<script>document.title='attacked';alert(1)</script>\"'$x_1$"
+MEGABYTE = 1_000_000
 
 
 @pytest.fixture(scope="session")
-def html(week: Any) -> str:
-    return render_report(week())
+def result(week: Any) -> WeekResult:
+    return week()
 
 
-def opened(browser: Any, html: str, *, width: int = 1280, scheme: str = "light") -> tuple[Any, list[str]]:
-    """The page in a fresh context, and whatever it complained about or asked the network for."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda m: complaints.append(m.text))
-    page.on("pageerror", lambda e: complaints.append(str(e)))
-    page.on("dialog", lambda d: (complaints.append("dialog"), d.dismiss()))
-    page.on("request", lambda r: complaints.append(r.url) if not r.url.startswith("data:") else None)
-    page.set_content(html, wait_until="load")
-    return page, complaints
+@pytest.fixture(scope="session")
+def html(result: WeekResult) -> str:
+    return render_report(result)
+
+
+class Opened:
+    """A page in a fresh context, and whatever it complained about or asked the network for."""
+
+    def __init__(self, browser: Any, html: str, *, width: int = 1280, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda m: self.complaints.append(m.text))
+        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
+        self.page.on("dialog", lambda d: (self.complaints.append("dialog"), d.dismiss()))
+        self.page.on("request", lambda r: self.complaints.append(r.url))
+        self.page.set_content(html, wait_until="load")
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.context.close()
+
+    @property
+    def overflow(self) -> int:
+        """Pixels that the page is wider than the window; a table that scrolls in its box is no overflow."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+    def values(self, selector: str) -> list[float]:
+        found = self.page.locator(f"{selector} data")
+        return [float(value) for value in found.evaluate_all("all => all.map(d => d.value)")]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -33,46 +60,226 @@ def opened(browser: Any, html: str, *, width: int = 1280, scheme: str = "light")
 def test_opens_without_complaint_overflow_or_network(
     browser: Any, html: str, width: int, scheme: str
 ) -> None:
-    page, complaints = opened(browser, html, width=width, scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert complaints == []
-    page.context.close()
+    with Opened(browser, html, width=width, color_scheme=scheme) as opened:
+        assert opened.overflow <= 0
+        assert opened.complaints == []
+        clipped = opened.page.evaluate(
+            # Text that sticks out of the window although its box does not scroll.
+            """[...document.querySelectorAll('main h2, main h3, main h4, main p, main dd, .numbers dd')]
+               .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+               .map(e => e.textContent)"""
+        )
+        assert clipped == []
 
 
 def test_sections_come_in_the_agreed_order(browser: Any, html: str) -> None:
-    page, _ = opened(browser, html)
-    assert page.locator("main h2").all_inner_texts() == [
-        "1 The week",
-        "2 Where the energy went",
-        "3 When",
-        "4 Each appliance",
-        "5 What was corrected",
-        "6 How sure we are",
-        "7 Data quality",
-        "8 How it was made",
-    ]
-    page.context.close()
+    with Opened(browser, html) as opened:
+        assert opened.page.locator("main h2").all_inner_texts() == [
+            "1 The week",
+            "2 Where the energy went",
+            "3 When",
+            "4 Each appliance",
+            "5 What was corrected",
+            "6 How sure we are",
+            "7 Data quality",
+            "8 How it was made",
+        ]
 
 
-def values(page: Any, selector: str) -> list[float]:
-    return [float(v) for v in page.locator(f"{selector} data").evaluate_all("a => a.map(d => d.value)")]
+def test_the_numbers_are_those_of_the_result(browser: Any, html: str, result: WeekResult) -> None:
+    with Opened(browser, html) as opened:
+        values = opened.values
+        assert values("#metered") == [result.metered_kwh]
+        assert values("#explained") == [1 - result.unexplained_kwh / result.metered_kwh]
+        assert values("#appliance-count") == [len(result.appliances)]
+        assert values("#coverage") == [result.quality.coverage]
+        assert values("#unexplained .n")[0] == result.unexplained_kwh
+        assert values("#total .n")[0] == result.metered_kwh
+        energies = values("#energy-table [data-field=energy_kwh]")
+        assert sum(energies) + result.unexplained_kwh == pytest.approx(result.metered_kwh, abs=1e-9)
+        for a in result.appliances:
+            of_a = f"[data-appliance={a.appliance_id}]"
+            assert values(f"#energy-table {of_a} [data-field=energy_kwh]") == [a.energy_kwh]
+            for field in ("active_w", "rms_a", "power_factor", "thd", "share_of_time", "support"):
+                assert values(f".facts{of_a} [data-field={field}]") == [getattr(a, field)], field
+            assert values(f".facts{of_a} [data-field=activations]") == [len(a.activations)]
+            expected = [v for r in a.activations for v in (r.duration_s, r.mean_w, r.energy_kwh)]
+            assert values(f".runs{of_a}") == expected
+        for row in result.scores.appliances:
+            for field in ("f1", "mae_w", "rmse_w", "nde", "energy_error_kwh"):
+                shown = values(f"#scores [data-appliance={row.appliance_id}] [data-field={field}]")
+                assert shown == [getattr(row, field)]
+        assert values("#corrections") == [w for c in result.corrections for w in (c.watts_before, c.watts_after)]
 
 
-def test_the_numbers_are_those_of_the_result(browser: Any, html: str, week: Any) -> None:
-    result: WeekResult = week()
-    page, _ = opened(browser, html)
-    assert values(page, "#metered") == [result.metered_kwh]
-    assert values(page, "#explained") == [1 - result.unexplained_kwh / result.metered_kwh]
-    assert values(page, "#appliance-count") == [len(result.appliances)]
-    assert values(page, "#coverage") == [result.quality.coverage]
-    assert values(page, "#unexplained .n")[0] == result.unexplained_kwh
-    for a in result.appliances:
-        of_a = f"[data-appliance={a.appliance_id}]"
-        assert values(page, f"#energy-table {of_a} [data-field=energy_kwh]") == [a.energy_kwh]
-        for field in ("active_w", "rms_a", "power_factor", "thd", "share_of_time", "energy_kwh", "support"):
-            assert values(page, f".facts{of_a} [data-field={field}]") == [getattr(a, field)], field
-        assert values(page, f".facts{of_a} [data-field=activations]") == [len(a.activations)]
-        shown = values(page, f".runs{of_a}")
-        expected = [v for r in a.activations for v in (r.duration_s, r.mean_w, r.energy_kwh)]
-        assert shown == expected
-    page.context.close()
+def test_readers_with_a_keyboard_or_a_screen_reader_find_their_way(browser: Any, html: str) -> None:
+    with Opened(browser, html) as opened:
+        page = opened.page
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+        for landmark in ("header", "nav[aria-label]", "main", "footer"):
+            assert page.locator(landmark).count() == 1
+        levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(h => Number(h.tagName[1]))")
+        assert levels[0] == 1
+        assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+        assert page.locator("thead th:not([scope])").count() == 0
+        silent = page.locator("svg:not([aria-hidden])").evaluate_all(
+            """all => all.filter(s => s.getAttribute('role') !== 'img' ||
+               !(s.getAttribute('aria-label') || s.querySelector('title')?.textContent))
+               .map(s => s.outerHTML.slice(0, 80))"""
+        )
+        assert silent == []
+        dead = page.locator("a[href^='#']").evaluate_all(
+            "all => all.filter(a => !document.getElementById(a.hash.slice(1))).map(a => a.hash)"
+        )
+        assert dead == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(browser: Any, html: str, scheme: str) -> None:
+    with Opened(browser, html, color_scheme=scheme) as opened:
+        lowest = opened.page.evaluate(
+            """() => {
+              const rgb = c => c.match(/[\\d.]+/g).slice(0, 3).map(Number);
+              const light = c => rgb(c).map(v => v / 255)
+                .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+                .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+              const ground = e => {
+                for (; e; e = e.parentElement) {
+                  const c = getComputedStyle(e).backgroundColor;
+                  if (!c.endsWith(', 0)')) return c;
+                }
+              };
+              let lowest = [99, ''];
+              for (const e of document.querySelectorAll('p, a, th, td, dd, dt, summary, button, caption, svg text')) {
+                if (!e.textContent.trim() || !e.checkVisibility()) continue;
+                const style = getComputedStyle(e);
+                const [a, b] = [light(e.tagName === 'text' ? style.fill : style.color), light(ground(e))];
+                const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+                if (contrast < lowest[0]) lowest = [contrast, e.outerHTML.slice(0, 120)];
+              }
+              return lowest;
+            }"""
+        )
+        assert lowest[0] >= 4.5, lowest[1]
+
+
+def test_a_day_can_be_looked_at_closely(browser: Any, html: str) -> None:
+    with Opened(browser, html) as opened:
+        page = opened.page
+        row = page.locator(".timeline svg.row").first
+        assert row.get_attribute("viewBox") == "0 0 10080 10"
+        page.get_by_role("button", name="Tue 30 Dec").click()
+        assert row.get_attribute("viewBox") == "1440 0 1440 10"
+        assert page.locator("button[aria-pressed=true]").all_inner_texts() == ["Tue 30 Dec"]
+        assert page.locator(".axis li").first.inner_text() == "00"
+        page.get_by_role("button", name="Whole week").click()
+        assert row.get_attribute("viewBox") == "0 0 10080 10"
+        page.locator(".timeline li", has_text="standby").locator("svg").hover()
+        assert page.locator("#tip").inner_text().startswith("standby: on ")
+        assert opened.complaints == []
+
+
+def test_nothing_is_missing_without_scripts(browser: Any, html: str) -> None:
+    with Opened(browser, html, java_script_enabled=False) as opened:
+        assert opened.page.locator(".zoom").is_hidden()
+        assert opened.page.locator(".timeline svg.row").count() == 10
+        assert opened.page.locator("svg.heat").count() == 10
+
+
+def test_prints_light_on_paper_even_from_a_dark_screen(browser: Any, html: str) -> None:
+    with Opened(browser, html, color_scheme="dark") as opened:
+        opened.page.emulate_media(media="print", color_scheme="dark")
+        ground = opened.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert ground == "rgb(255, 255, 255)"
+        assert opened.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_hostile_names_do_no_harm(browser: Any, week: Any) -> None:
+    names = {0: ATTACK, 1: "../../x", 2: "</title></svg></style><img src=x onerror=alert(1)>", 3: "_", 4: "x" * 300}
+    hostile = week(
+        n_appliances=6,
+        names=names,
+        house=ATTACK,
+        week="<b>2015",
+        currency="<i>",
+        catalogue=CatalogueChanges(new=(ATTACK,), gone=(ATTACK,), changed=(ATTACK,)),
+        provenance={ATTACK: [ATTACK, {"x": ATTACK}]},
+    )
+    with Opened(browser, render_report(hostile), width=390) as opened:
+        assert opened.complaints == []
+        assert "attacked" in opened.page.title()  # as words of the title, and only so
+        assert opened.page.title().startswith("<script>")
+        assert opened.overflow <= 0
+        assert opened.page.locator("script").count() == 1
+        assert opened.page.locator("img").count() == 0
+        assert ATTACK in opened.page.locator("#energy-table").inner_text()
+
+
+class Ids(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Counter[str] = Counter()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.update(value for name, value in attrs if name == "id" and value)
+
+
+def test_no_id_stands_twice(html: str) -> None:
+    ids = Ids()
+    ids.feed(html)
+    assert [name for name, n in ids.seen.items() if n > 1] == []
+    assert len(ids.seen) > 50
+
+
+def test_the_same_result_gives_the_same_bytes(week: Any, html: str) -> None:
+    assert render_report(week()) == html
+
+
+def test_a_hundred_appliances_stay_readable_and_small(browser: Any, week: Any) -> None:
+    html = render_report(week(n_appliances=100))
+    assert len(html.encode()) < 5 * MEGABYTE
+    with Opened(browser, html, width=390) as opened:
+        assert opened.complaints == []
+        assert opened.overflow <= 0
+        assert opened.page.locator("article.card > details:not([open])").count() == 100
+        assert opened.page.locator("#energy-table tbody tr").count() == 101
+
+
+def test_one_appliance_makes_a_page(browser: Any, week: Any) -> None:
+    with Opened(browser, render_report(week(n_appliances=1))) as opened:
+        assert opened.complaints == []
+        assert "1 appliance explains" in opened.page.locator(".lede").first.inner_text()
+
+
+def test_no_appliance_at_all_is_said_in_words(browser: Any, result: WeekResult) -> None:
+    empty = replace(
+        result, appliances=(), corrections=(), scores=None, unexplained_kwh=result.metered_kwh, provenance={}
+    )
+    with Opened(browser, render_report(empty)) as opened:
+        assert opened.complaints == []
+        text = opened.page.locator("main").inner_text()
+        assert "No appliance could be told apart" in text
+        assert "neither a submeter nor a simulated truth" in text
+        assert "the first solution was kept" in text
+
+
+def test_two_usable_hours_are_shown_as_what_they_are(week: Any) -> None:
+    html = render_report(week(n_appliances=3, days=1, gap=(60, 720)))
+    assert "On Monday 29 December 2014" in html
+    assert re.search(r'id="coverage"><data value="0\.08', html)
+
+
+def test_numbers_that_do_not_exist_are_dashes(result: WeekResult) -> None:
+    odd = replace(
+        result,
+        metered_kwh=-1.5,
+        mains_hz=np.full_like(result.mains_hz, np.nan),
+        rms_v=np.full_like(result.rms_v, np.nan),
+        appliances=(replace(result.appliances[0], thd=float("nan"), active_w=-900.0, activations=()),),
+    )
+    html = render_report(odd)
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL).lower().replace("nano", "")
+    assert "fed in more than it used" in html
+    assert "No run was long enough" in html
