@@ -24,6 +24,7 @@ class Activation:
     duration_s: float
     mean_w: float
     energy_kwh: float
+    cut: bool = False  # it touches a gap or the week's edge: it may have been longer than is known
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Scores:
     source: str  # "simulator" or "submeters"
     hamming_before: float | None  # E_Hamm of the baseline; only with a simulator's truth
     hamming_after: float | None
-    energy_error: float  # Σ|energy − truth| / Σ truth over matched appliances
+    energy_error: float  # Σ|energy − truth| / Σ|truth|, see nilm.scores
     appliances_before: tuple[ApplianceScore, ...]
     appliances: tuple[ApplianceScore, ...]
 

@@ -1,12 +1,19 @@
-"""Small recordings in the data set's format, for the tests of the ingest."""
+"""Small recordings in the data set's format, for the tests of the ingest, and small weeks after it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
+
+from nilm.house import House, observe, simulated_house
+from nilm.quality import Flag, week_quality
+from nilm.store import write_json
+from nilm.tables import WeekTable, write_week
+from nilm.ukdale import Week
 
 VOLTS_PER_SAMPLE = 1.90101491444e-07 * 2**31  # house 1
 AMPS_PER_SAMPLE = 4.9224284384e-08 * 2**31
@@ -57,3 +64,122 @@ def write_recording() -> Callable[..., Path]:
         return path
 
     return write
+
+
+@dataclass(frozen=True)
+class WeekOnDisk:
+    """A small house after the ingest, and where the later steps' files belong."""
+
+    house: House
+    root: Path
+    name: str
+    week: str
+
+    @property
+    def waveforms(self) -> Path:
+        return self.root / "data" / "waveforms" / self.name / f"{self.week}.parquet"
+
+    @property
+    def raw(self) -> Path:
+        return self.root / "data" / "raw" / self.name
+
+    @property
+    def solutions(self) -> Path:
+        return self.root / "data" / "solutions" / self.name / self.week
+
+    @property
+    def names(self) -> Path:
+        return self.root / "data" / "names" / f"{self.name}.json"
+
+    @property
+    def catalogue(self) -> Path:
+        return self.root / "data" / "catalogue" / f"{self.name}.json"
+
+    @property
+    def outputs(self) -> Path:
+        return self.root / "outputs" / self.name / self.week
+
+
+@pytest.fixture(scope="session")
+def ingested_week() -> Callable[..., WeekOnDisk]:
+    """Write a simulated house as the ingest leaves it: waveforms, quality, submeters on request, truth."""
+
+    def write(
+        root: Path,
+        *,
+        seed: int = 0,
+        name: str = "house_t",
+        week: str = "2015-wk01",
+        days: float = 2.0,
+        n_appliances: int = 5,
+        noise_a: float = 0.02,
+        missing: Sequence[int] = (),
+        clipped: Sequence[int] = (),
+        submeters: bool = True,
+        truth: bool = True,
+    ) -> WeekOnDisk:
+        start = np.datetime64(Week.parse(week).start.replace(tzinfo=None), "s")
+        house = simulated_house(seed=seed, days=days, n_appliances=n_appliances, n_points=64, start_utc=start)
+        current = observe(house, noise_a=noise_a, rng=np.random.default_rng(seed))
+        flags = np.zeros(len(current), np.uint16)
+        flags[list(clipped)] = Flag.CLIPPED_CURRENT
+        current[list(clipped)] = np.clip(current[list(clipped)], -4.0, 4.0)
+        kept = np.delete(np.arange(len(current)), list(missing))
+        here = WeekOnDisk(house, root, name, week)
+        voltage = np.broadcast_to(house.voltage_v, current.shape)
+        rms_v, rms_a = np.sqrt(np.mean(voltage**2, axis=1)), np.sqrt(np.mean(current**2, axis=1))
+        table = WeekTable(
+            start_utc=house.start_utc,
+            current_a=current.astype(np.float32),
+            voltage_v=voltage.astype(np.float32),
+            mains_hz=np.full(len(current), 50.0),
+            rms_v=rms_v,
+            rms_a=rms_a,
+            active_w=np.mean(current * voltage, axis=1),
+            reactive_var=np.zeros(len(current)),
+            apparent_va=rms_v * rms_a,
+            n_cycles=np.full(len(current), 10, np.int16),
+            source_file=np.full(len(current), "vi-1.flac"),
+            flags=flags,
+            interval_s=120,
+        ).take(kept)
+        write_week(here.waveforms, table)
+        quality = week_quality(
+            [],
+            house=name,
+            week=Week.parse(week),
+            interval_s=120,
+            start_utc=table.start_utc,
+            flags=table.flags,
+            rows_recorded_twice=0,
+        )
+        write_json(here.waveforms.with_name(f"{week}.quality.json"), quality.as_json())
+        here.raw.mkdir(parents=True, exist_ok=True)
+        if submeters:
+            _write_submeters(here.raw, house)
+        if truth:
+            (here.raw / "truth").mkdir(exist_ok=True)
+            np.savez(
+                here.raw / "truth" / f"{week}.npz",
+                names=np.array(house.names),
+                Z=house.Z,
+                watts=house.watts,
+                amplitudes=house.Z.astype(np.float64),
+                start_utc=house.start_utc,
+            )
+        return here
+
+    return write
+
+
+def _write_submeters(folder: Path, house: House) -> None:
+    """labels.dat and one channel per switched appliance, 60 s apart; channel 1 is the whole house."""
+    times = house.start_utc.astype("datetime64[s]").astype(np.int64)
+    power = house.Z * house.watts
+    channels = {1: ("aggregate", power.sum(axis=1))}
+    for k, name in enumerate(house.names[1:], start=1):
+        channels[k + 1] = (name.replace(" ", "_"), power[:, k])
+    (folder / "labels.dat").write_text("".join(f"{c} {name}\n" for c, (name, _) in channels.items()))
+    for channel, (_, watts) in channels.items():
+        rows = [f"{t + s} {w:.0f}\n" for t, w in zip(times, watts, strict=True) for s in (0, 60)]
+        (folder / f"channel_{channel}.dat").write_text("".join(rows))

@@ -1,0 +1,156 @@
+"""From a solution to appliances: what each is, when it ran, what it used, and what it is called.
+
+Owns the order of these decisions; each is made in a module of its own (`waveform_measures`, `activations`,
+`catalogue`, `naming`, `parts`). Numbers are rounded here, once, so that the page and every file agree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.activations import (
+    ActivationOptions,
+    activations_per_day,
+    energy_kwh,
+    find_activations,
+    gaps_before,
+)
+from nilm.analyst import AnalystNotes
+from nilm.naming import SubmeterMatch, describe, distinct
+from nilm.parts import PartOf, evidence_words, likely_parts
+from nilm.results import Activation, Appliance, TimeArray
+from nilm.solutions import Hopped
+from nilm.waveform_measures import kind_of_load, measure_waveform
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """One feature of the solution, measured: an appliance that has no id and no name yet."""
+
+    current_a: FloatArray  # (D,)
+    on: NDArray[np.uint8]  # (N,)
+    kind: str
+    active_w: float  # to the milliwatt
+    rms_a: float
+    power_factor: float
+    thd: float
+    share_of_time: float
+    activations: tuple[Activation, ...]
+    energy_kwh: float  # active_w × time on, to the milliwatt-hour
+
+
+def measure_loads(
+    hopped: Hopped,
+    start_utc: TimeArray,
+    voltage_v: FloatArray,
+    *,
+    options: ActivationOptions,
+) -> list[Load]:
+    """The features of a hopped week, in their order; rows start at `start_utc` (N,), voltage_v is (D,)."""
+    Z, W = hopped.solution.Z, hopped.solution.W
+    interval_s = hopped.factorised.interval_s
+    loads = []
+    for k in range(hopped.solution.K):
+        measures = measure_waveform(W[k], voltage_v)
+        active_w = round(measures.active_w, 3)
+        share = float(Z[:, k].mean())
+        loads.append(
+            Load(
+                current_a=W[k],
+                on=Z[:, k],
+                kind=kind_of_load(W[k], voltage_v, share_of_time=share),
+                active_w=active_w,
+                rms_a=round(measures.rms_a, 5),
+                power_factor=round(measures.power_factor, 4),
+                thd=round(measures.thd, 4),
+                share_of_time=round(share, 6),
+                activations=find_activations(
+                    Z[:, k], start_utc, interval_s=interval_s, active_w=active_w, options=options
+                ),
+                energy_kwh=energy_kwh(active_w, int(Z[:, k].sum(dtype=np.int64)), interval_s),
+            )
+        )
+    return loads
+
+
+def name_loads(
+    loads: Sequence[Load],
+    appliance_ids: Sequence[str],
+    submeters: Sequence[SubmeterMatch | None],
+    analyst: AnalystNotes,
+    *,
+    interval_s: float,
+) -> list[tuple[str, str, float | None]]:
+    """(name, where it comes from, score of the submeter) of each load, names distinct within the week."""
+    found: dict[str, tuple[str, str, float | None]] = {}
+    for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
+        if appliance_id in analyst.names:
+            found[appliance_id] = (analyst.names[appliance_id], "analyst", None)
+        elif match is not None:
+            found[appliance_id] = (match.name, "submeter", match.score)
+        else:
+            per_day = activations_per_day(load.activations, len(load.on), interval_s)
+            words = describe(load.active_w, load.kind, per_day=per_day, share_of_time=load.share_of_time)
+            found[appliance_id] = (words, "description", None)
+    names = distinct({appliance_id: name for appliance_id, (name, _, _) in found.items()})
+    return [(names[i], found[i][1], found[i][2]) for i in appliance_ids]
+
+
+def build_appliances(
+    hopped: Hopped,
+    loads: Sequence[Load],
+    appliance_ids: Sequence[str],
+    names: Sequence[tuple[str, str, float | None]],
+    *,
+    start_utc: TimeArray,
+    not_parts: frozenset[str],
+    indistinguishable: Sequence[tuple[str, ...]],
+) -> tuple[Appliance, ...]:
+    """The appliances of the week by energy, largest first; parts that the analyst undid stand alone."""
+    interval_s = hopped.factorised.interval_s
+    parts: dict[int, PartOf] = {
+        p.part: p
+        for p in likely_parts(hopped.solution.Z, gaps_before(start_utc, interval_s))
+        if appliance_ids[p.part] not in not_parts
+    }
+    appliances = []
+    for k, load in enumerate(loads):
+        appliance_id, (name, source, score) = appliance_ids[k], names[k]
+        part = parts.get(k)
+        appliances.append(
+            Appliance(
+                appliance_id=appliance_id,
+                name=name,
+                name_source=source,
+                name_score=score,
+                kind=load.kind,
+                current_a=load.current_a,
+                active_w=load.active_w,
+                rms_a=load.rms_a,
+                power_factor=load.power_factor,
+                thd=load.thd,
+                on=load.on,
+                activations=load.activations,
+                share_of_time=load.share_of_time,
+                energy_kwh=load.energy_kwh,
+                support=round(float(hopped.support[k]), 6),
+                correction=hopped.corrections[k][0],
+                colour=int(appliance_id[1:]) - 1,
+                part_of=appliance_ids[part.host] if part else None,
+                part_evidence=(
+                    evidence_words(part, host_name=names[part.host][0], interval_s=interval_s) if part else ""
+                ),
+                not_told_apart_from=tuple(
+                    other
+                    for group in indistinguishable
+                    if appliance_id in group
+                    for other in group
+                    if other != appliance_id
+                ),
+            )
+        )
+    return tuple(sorted(appliances, key=lambda a: (-a.energy_kwh, a.appliance_id)))

@@ -1,0 +1,233 @@
+"""The same appliance, week after week: ids that stay, and what is new, gone or changed.
+
+Owns `data/catalogue/<house>.json`: for each published week, its appliances' ids, watts and waveforms. Each
+week also keeps its own share of it beside its solution (`identity.json`), so that
+
+- a week that is made again from the same solution gets the ids it had, whatever the catalogue has become;
+- a lost catalogue is gathered again from the weeks; published reports carry their ids and never change.
+
+A new week is matched to the nearest weeks in the calendar, by the distance of waveforms and one-to-one, so
+the weeks of one house are published one after the other, earliest first, if their ids are to be reproducible.
+"""
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from nilm.analyst import check_id
+from nilm.errors import InputFileError, NilmError
+from nilm.loads import resample_cycle
+from nilm.naming import power_words
+from nilm.results import CatalogueChanges
+from nilm.store import read_json, write_json
+from nilm.ukdale import Week
+
+log = logging.getLogger(__name__)
+
+FloatArray = NDArray[np.float64]
+
+MAX_DISTANCE = 0.2  # of the larger waveform's size; appliances differ by more, a week's drift is less
+MAX_DISTANCE_ALWAYS_ON = 0.7  # what is never switched off changes in size with every new charger
+CHANGED_SHARE = 0.1  # watts that differ by more are worth a word
+_SMALLEST_A = 0.05  # RMS amps; below it noise rules the distance
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Sighting:
+    """One appliance as one week saw it."""
+
+    appliance_id: str
+    name: str
+    kind: str
+    active_w: float
+    current_a: FloatArray  # (D,)
+
+
+@dataclass(frozen=True, eq=False)
+class WeekRecord:
+    """The appliances of one week, in the order of its solution's features."""
+
+    solution: str  # digest of the solution that the ids belong to
+    sightings: tuple[Sighting, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """What is known of a house's appliances, by week ("2015-wk01")."""
+
+    house: str
+    weeks: Mapping[str, WeekRecord] = field(default_factory=dict)
+
+    def with_week(self, week: str, record: WeekRecord) -> "Catalogue":
+        """This catalogue with `week` added or replaced."""
+        return replace(self, weeks={**self.weeks, week: record})
+
+    def nearest(self, week: str, *, only_before: bool = False) -> dict[str, Sighting]:
+        """Each appliance as the week nearest to `week` (the earlier of two), not `week` itself, saw it."""
+        here = Week.parse(week).start
+        others = {w: Week.parse(w).start - here for w in self.weeks if w != week}
+        if only_before:
+            others = {w: distance for w, distance in others.items() if distance.total_seconds() < 0}
+        nearest: dict[str, Sighting] = {}
+        for w in sorted(others, key=lambda w: (abs(others[w]), w)):
+            for sighting in self.weeks[w].sightings:
+                nearest.setdefault(sighting.appliance_id, sighting)
+        return nearest
+
+    def week_before(self, week: str) -> WeekRecord | None:
+        """The record of the last week before `week`; None if there is none."""
+        earlier = [w for w in self.weeks if Week.parse(w) < Week.parse(week)]
+        return self.weeks[max(earlier, key=Week.parse)] if earlier else None
+
+
+def identify(
+    catalogue: Catalogue,
+    week: str,
+    *,
+    solution: str,
+    current_a: FloatArray,
+    always_on: Sequence[bool],
+    energy_kwh: Sequence[float],
+) -> tuple[str, ...]:
+    """The ids of a week's features, waveforms (K, D) in `current_a`, as the catalogue knows them or new.
+
+    The week's own record decides if it is of the same `solution` (a digest). Otherwise the assignment with
+    the smallest sum of distances, none above MAX_DISTANCE; what is left gets new ids, largest energy first.
+    """
+    record = catalogue.weeks.get(week)
+    if record is not None and record.solution == solution and len(record.sightings) == len(current_a):
+        return tuple(s.appliance_id for s in record.sightings)
+    known = sorted(catalogue.nearest(week).values(), key=lambda s: s.appliance_id)
+    ids: dict[int, str] = {}
+    if known:
+        distance = np.array(
+            [
+                [_distance(wave, s, always_on=bool(steady)) for s in known]
+                for wave, steady in zip(current_a, always_on, strict=True)
+            ]
+        )
+        # A pair that is too far costs as much as leaving both alone, so that it never displaces a good one.
+        rows, columns = linear_sum_assignment(np.minimum(distance, 1.0))
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            if distance[row, column] < 1.0:
+                ids[row] = known[column].appliance_id
+    taken = [int(s.appliance_id[1:]) for r in catalogue.weeks.values() for s in r.sightings]
+    number = max(taken, default=0)
+    for k in sorted(set(range(len(current_a))) - set(ids), key=lambda k: (-energy_kwh[k], k)):
+        number += 1
+        ids[k] = f"A{number:02d}"
+    return tuple(ids[k] for k in range(len(current_a)))
+
+
+def _distance(wave: FloatArray, known: Sighting, *, always_on: bool) -> float:
+    """How far a waveform is from a known one, 1 being the limit; infinite across the always-on line."""
+    if always_on != (known.kind == "always on"):
+        return math.inf
+    other = known.current_a
+    if len(other) != len(wave):
+        other = resample_cycle(other, len(wave))
+    size = max(float(np.linalg.norm(wave)), float(np.linalg.norm(other)), _SMALLEST_A * math.sqrt(len(wave)))
+    limit = MAX_DISTANCE_ALWAYS_ON if always_on else MAX_DISTANCE
+    return float(np.linalg.norm(wave - other) / size / limit)
+
+
+def changes(catalogue: Catalogue, week: str, sightings: Iterable[Sighting]) -> CatalogueChanges:
+    """This week's appliances against the weeks before it in the calendar; nothing on the first week.
+
+    "New" was never seen before, "gone" was there in the last week before this one, "changed" differs in watts
+    by more than CHANGED_SHARE from when it was last seen.
+    """
+    sightings = list(sightings)
+    last = catalogue.week_before(week)
+    if last is None:
+        return CatalogueChanges((), (), ())
+    before = catalogue.nearest(week, only_before=True)
+    here = {s.appliance_id for s in sightings}
+    return CatalogueChanges(
+        new=tuple(s.appliance_id for s in sightings if s.appliance_id not in before),
+        gone=tuple(s.name for s in last.sightings if s.appliance_id not in here),
+        changed=tuple(
+            f"{s.appliance_id} {s.name}: {power_words(s.active_w)}, was {power_words(was.active_w)}"
+            for s in sightings
+            if (was := before.get(s.appliance_id)) is not None
+            and abs(s.active_w - was.active_w) > CHANGED_SHARE * abs(was.active_w)
+        ),
+    )
+
+
+def read_catalogue(path: Path, house: str, *, solutions_folder: Path | None = None) -> Catalogue:
+    """The catalogue in `path`, completed from the weeks' own `identity.json` under `solutions_folder`.
+
+    A missing file is an empty catalogue. InputFileError if it is another house's or cannot be read.
+    """
+    weeks: dict[str, WeekRecord] = {}
+    if path.is_file():
+        weeks |= _parse(path, house)
+    for own in sorted(solutions_folder.glob("*/identity.json")) if solutions_folder else []:
+        weeks |= _parse(own, house)
+    return Catalogue(house, weeks)
+
+
+def write_catalogue(path: Path, catalogue: Catalogue) -> None:
+    """Write the catalogue, atomically; the same catalogue gives the same bytes."""
+    write_json(path, catalogue_json(catalogue))
+
+
+def catalogue_json(catalogue: Catalogue) -> dict[str, Any]:
+    """The catalogue as a JSON value; waveforms to a tenth of a milliampere."""
+    return {
+        "house": catalogue.house,
+        "weeks": {
+            week: {
+                "solution": record.solution,
+                "appliances": [
+                    {
+                        "appliance_id": s.appliance_id,
+                        "name": s.name,
+                        "kind": s.kind,
+                        "active_w": s.active_w,
+                        "current_a": np.round(s.current_a, _DECIMALS).tolist(),
+                    }
+                    for s in record.sightings
+                ],
+            }
+            for week, record in catalogue.weeks.items()
+        },
+    }
+
+
+def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
+    content = read_json(path)
+    owner = content.get("house") if isinstance(content, dict) else None
+    if owner != house:
+        raise InputFileError(
+            f"{path} is the catalogue of the house {owner!r}, not of {house!r}; move it away, "
+            "the right one is gathered again from the weeks"
+        )
+    try:
+        return {
+            str(Week.parse(week)): WeekRecord(
+                str(record["solution"]),
+                tuple(
+                    Sighting(
+                        check_id(a["appliance_id"]),
+                        str(a["name"]),
+                        str(a["kind"]),
+                        float(a["active_w"]),
+                        np.array(a["current_a"], dtype=np.float64),
+                    )
+                    for a in record["appliances"]
+                ),
+            )
+            for week, record in content["weeks"].items()
+        }
+    except (NilmError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputFileError(f"{path} is not a catalogue ({error!r}); delete it") from error

@@ -1,0 +1,107 @@
+"""From rows of current to a first solution: the estimators by name, and what makes their answer ready to hop.
+
+Owns the names of the estimators, their certificate, and the repairs that keep the product ZW: features that
+the data cannot separate are joined, and last week's waveforms may stand in for new ones.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+import lfm
+from lfm import LfmError, Solution, diagnose
+from nilm.errors import NothingUsableError, OptionError
+from nilm.results import FloatArray
+
+Callback = Callable[[int, float], None]
+
+ESTIMATORS = {
+    "switching": "SwitchingDecoder",
+    "latent-lasso": "LatentLasso",
+    "meibp": "MEIBP",
+    "kfeatures": "KFeatures",
+    "binary-decoder": "BinaryDecoder",
+}
+_WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
+
+
+def check_estimator(estimator: str) -> str:
+    """The name of the estimator, "auto" resolved; OptionError if there is none of that name."""
+    name = "switching" if estimator == "auto" else estimator
+    if name not in ESTIMATORS:
+        raise OptionError(f"estimator must be auto or one of {', '.join(ESTIMATORS)}; got {estimator!r}")
+    return name
+
+
+def check_components(components: int | str) -> None:
+    """OptionError unless `components` is "auto" or a whole number from 1 up."""
+    whole = isinstance(components, int) and not isinstance(components, bool) and components >= 1
+    if components != "auto" and not whole:
+        raise OptionError(f"components must be auto or a whole number from 1 up; got {components!r}")
+
+
+def fit_estimator(
+    X: FloatArray,
+    gaps: NDArray[np.bool_],
+    name: str,
+    components: int | str,
+    seed: int,
+    callback: Callback | None,
+    notes: list[str],
+) -> tuple[Solution, bool | None]:
+    """The estimator's solution and its certificate; `notes` grows by what an analyst should know."""
+    K = components
+    if name != "switching":
+        if K == "auto":
+            K = fit_estimator(X, gaps, "switching", "auto", seed, None, [])[0].K
+            notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
+        K = min(int(K), len(X))
+    model: Any = getattr(lfm, ESTIMATORS[name])(n_components=K, random_state=seed, callback=callback)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
+        try:
+            model.fit(X, gap_before=gaps) if name == "switching" else model.fit(X)
+        except LfmError as error:
+            raise OptionError(f"the estimator {name} cannot explain this data: {error}") from error
+    if not model.converged_:
+        notes.append(f"The estimator stopped before it had converged, after {model.n_iter_} rounds.")
+    certificate = getattr(model, "at_noise_floor_", None)
+    return model.solution_, None if certificate is None else bool(certificate)
+
+
+def independent(solution: Solution, notes: list[str]) -> Solution:
+    """The same product with independent columns of Z: a column that others add up to is folded into them."""
+    dependences = diagnose(solution.Z).column_dependences
+    if not dependences:
+        return solution
+    W = solution.W.copy()
+    for dependence in dependences:
+        for k, coefficient in dependence.terms:
+            W[k] += float(coefficient) * solution.W[dependence.column]
+    kept = np.setdiff1d(np.arange(solution.K), [d.column for d in dependences])
+    if len(kept) == 0:
+        raise NothingUsableError("no appliance is ever on in this data: every row is explained by nothing")
+    notes.append(
+        f"{len(dependences)} of {solution.K} features were never on, or always on together with others, and "
+        "were joined to those: this data cannot separate them."
+    )
+    return Solution(solution.Z[:, kept], W[kept])
+
+
+def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:
+    """The rows decoded with known waveforms, refitted, if that explains them as well; else `solution`."""
+    known = np.asarray(warm_start, dtype=np.float64)
+    Z = lfm.decode_rows(X, known)
+    Z = Z[:, Z.any(axis=0)]
+    if Z.shape[1] == 0 or np.linalg.matrix_rank(Z.astype(np.float64)) < Z.shape[1]:
+        return solution
+    W = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)[0]
+    warm = Solution(Z, np.asarray(W, dtype=np.float64))
+    if warm.K > solution.K or warm.residual(X) > _WARM_RESIDUAL * solution.residual(X):
+        return solution
+    notes.append("The appliances of the week before explain this week as well, and were carried over.")
+    return warm

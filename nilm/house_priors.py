@@ -1,0 +1,109 @@
+"""What makes one explanation of a house more plausible than another: the priors of the hop.
+
+Owns the choice of priors and their words. Their arithmetic on Z and W is `lfm.priors`; the two that only a
+house needs are here: the sign of power where something feeds in, and the evidence of on/off times.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln
+
+from lfm import BernoulliZ, GaussianW, PassiveSign, Prior, Solution, SwitchingZ
+from lfm.errors import BinaryMatrix, FloatMatrix
+
+SWITCH = 1.0
+ONE_ROW_ON = 0.01
+NEGATIVE_WATT = 100.0
+FEED_IN_W = -20.0  # a row below this cannot be a sum of loads: metering noise is a watt or two
+_GENERATOR_COSINE = -0.95  # an inverter feeds in a sine against the voltage
+
+HOUSE_WORDS = "appliances switch rarely, are off more than on, and consume"
+FEED_IN_WORDS = (
+    "appliances switch rarely, are off more than on, and consume, except what feeds in against the voltage "
+    "as a generator does"
+)
+PAPER_WORDS = "waveforms are as small as possible (the paper's prior)"
+
+
+@dataclass(frozen=True)
+class ConsumesOrFeedsIn(PassiveSign):
+    """PassiveSign that lets a generator pass: current straight against the voltage is free."""
+
+    def project(self, W: FloatMatrix) -> FloatMatrix:
+        """Mean power of each row, then the row itself, (m, 1 + D)."""
+        return np.column_stack([super().project(W), W])
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """Price max(0, −watts) · weight of each row, 0 where its cosine with the voltage is a generator's."""
+        watts, current = W[:, 0], W[:, 1:]
+        apparent = np.linalg.norm(current, axis=1) * np.linalg.norm(self.voltage) / len(self.voltage)
+        generator = watts <= _GENERATOR_COSINE * apparent
+        return self.weight * np.where(generator, 0.0, np.maximum(0.0, -watts))
+
+
+@dataclass(frozen=True)
+class StateEvidence(Prior):
+    """−log P(Z) with each column a two-state Markov chain whose switching rates are integrated out.
+
+    Each rate has a Beta(½, ½) prior; a transition across a gap does not count. No weights: it is what the
+    on/off times alone say, and by it two explanations of the same data are compared.
+    """
+
+    gap_before: NDArray[np.bool_] = field(repr=False)  # (N,)
+
+    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+        """−log of the marginal probability of each column."""
+        follows = ~self.gap_before[1:]
+        before, after = Z[:-1][follows].astype(np.int64), Z[1:][follows].astype(np.int64)
+        on = before.sum(axis=0)
+        off = len(before) - on
+        goes_off = (before * (1 - after)).sum(axis=0)
+        goes_on = ((1 - before) * after).sum(axis=0)
+        half = 0.5
+        log_probability = (
+            betaln(half + goes_off, half + on - goes_off)
+            + betaln(half + goes_on, half + off - goes_on)
+            - 2 * betaln(half, half)
+        )
+        return np.asarray(-log_probability, dtype=np.float64)
+
+
+def house_priors(
+    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool
+) -> tuple[list[Prior], str]:
+    """The priors of a house, and what they say in words; gap_before (N,), voltage_v (D,)."""
+    return [
+        SwitchingZ(SWITCH, gap_before),
+        BernoulliZ(ONE_ROW_ON),
+        _sign(voltage_v, feeds_in=feeds_in),
+    ], FEED_IN_WORDS if feeds_in else HOUSE_WORDS
+
+
+def evidence_priors(
+    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool
+) -> tuple[list[Prior], str]:
+    """The evidence of on/off times and the sign of power, and what they say in words."""
+    words = "the on and off times are the least surprising, and appliances consume"
+    return [StateEvidence(gap_before), _sign(voltage_v, feeds_in=feeds_in)], words
+
+
+def paper_priors() -> tuple[list[Prior], str]:
+    """The paper's prior, and what it says in words."""
+    return [GaussianW(1.0)], PAPER_WORDS
+
+
+def price(priors: list[Prior], solution: Solution) -> float:
+    """The sum of all parts for a solution; smaller is more plausible."""
+    return sum(prior.value(solution) for prior in priors)
+
+
+def feeds_in(active_w: NDArray[np.float64]) -> bool:
+    """Whether active power (N,) lies below FEED_IN_W in more than one row in a thousand: a generator."""
+    return int(np.count_nonzero(active_w < FEED_IN_W)) > max(1, len(active_w) // 1000)
+
+
+def _sign(voltage_v: FloatMatrix, *, feeds_in: bool) -> Prior:
+    kind = ConsumesOrFeedsIn if feeds_in else PassiveSign
+    return kind(NEGATIVE_WATT, voltage_v)

@@ -1,0 +1,231 @@
+"""A hopped week becomes what analysts read: `outputs/<house>/<week>/`, and the index of all weeks.
+
+Owns which inputs a report has, and that its files appear together or not at all. The content is nilm.week's,
+the formats are nilm.week_files', the page is nilm.report's.
+
+The catalogue is read for ids and names, but it is no input in the manifest's sense: a week's ids are decided
+once and kept in its own `identity.json`, so a catalogue that grows, is lost or rebuilt remakes no report.
+"""
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nilm.activations import ActivationOptions
+from nilm.analyst import read_notes
+from nilm.catalogue import Catalogue, WeekRecord, read_catalogue, write_catalogue
+from nilm.errors import InputFileError, OptionError
+from nilm.quality import read_quality
+from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.results import Quality, WeekResult
+from nilm.scores import read_truth
+from nilm.solutions import Hopped, load_hopped
+from nilm.store import (
+    Step,
+    canonical_json,
+    code_version,
+    digest,
+    fingerprint,
+    publish,
+    remove_stale,
+    why_redo,
+    write_text,
+)
+from nilm.submeters import read_submeters, submeter_files
+from nilm.tables import WeekTable, read_week
+from nilm.ukdale import check_house
+from nilm.week import MeteredRows, Surroundings, build_week
+from nilm.week_files import week_files
+
+log = logging.getLogger(__name__)
+
+MAX_CURRENCY = 8
+VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+
+
+@dataclass(frozen=True)
+class PublishOptions:
+    """How a week is shown."""
+
+    tariff_per_kwh: float = 0.25
+    currency: str = "£"
+    min_on_s: float = 0.0
+    min_off_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tariff_per_kwh < float("inf"):
+            raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
+        if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
+            raise OptionError(
+                f"currency must be 1 to {MAX_CURRENCY} characters such as £ or EUR, got {self.currency!r}"
+            )
+        self.activations()
+
+    def activations(self) -> ActivationOptions:
+        """The part of the options that shapes activations; OptionError if a duration is out of range."""
+        return ActivationOptions(self.min_on_s, self.min_off_s)
+
+
+def publish_week(
+    hopped_path: Path,
+    out_dir: Path,
+    options: PublishOptions,
+    *,
+    waveforms_path: Path,
+    house_folder: Path,
+    names_path: Path,
+    catalogue_path: Path,
+) -> Path:
+    """The path of the report, after the week's files are in `out_dir` and the week is in the catalogue.
+
+    Nothing is done if the manifest says that all is current. `house_folder` (submeters, a simulator's truth),
+    `names_path` and `catalogue_path` need not exist. Publish the weeks of one house one after the other.
+    """
+    hopped = load_hopped(hopped_path)
+    house, week = check_house(hopped.factorised.house), hopped.factorised.week
+    truth_path = house_folder / "truth" / f"{week}.npz"
+    quality_path = waveforms_path.with_name(f"{week}.quality.json")
+    inputs = {
+        "hopped": digest(hopped_path),
+        "waveforms": digest(waveforms_path),
+        "quality": digest(quality_path),
+    }
+    inputs |= {p.name: fingerprint(p) for p in submeter_files(house_folder)}
+    inputs |= {
+        label: digest(path)
+        for label, path in (("names", names_path), ("truth", truth_path))
+        if path.is_file()
+    }
+    step = Step("publish", inputs, asdict(options), code_version("nilm.publish"))
+    manifest = out_dir / "manifest.json"
+    remove_stale(out_dir)
+    reason = why_redo(manifest, step)
+    if reason is None:
+        log.info("%s %s: the report is current", house, week)
+        return out_dir / "report.html"
+    log.info("%s %s: making the report (%s)", house, week, reason)
+    table = read_week(waveforms_path)
+    rows = _metered_rows(table, hopped)
+    solutions_folder = hopped_path.parent.parent
+    catalogue, usable, notes = _catalogue(catalogue_path, house, solutions_folder)
+    submeters, submeter_notes = read_submeters(
+        house_folder, rows.start_utc, interval_s=hopped.factorised.interval_s
+    )
+    truth = (
+        read_truth(truth_path, rows.start_utc, interval_s=hopped.factorised.interval_s)
+        if truth_path.is_file()
+        else None
+    )
+    result, record = build_week(
+        hopped,
+        rows,
+        Surroundings(
+            quality=_quality(read_quality(quality_path).as_result(), hopped),
+            catalogue=catalogue,
+            analyst=read_notes(names_path, house),
+            submeters=submeters,
+            truth=truth,
+            notes=(*notes, *submeter_notes),
+            provenance=_provenance(hopped, options, inputs),
+        ),
+        solution_digest=inputs["hopped"],
+        tariff_per_kwh=options.tariff_per_kwh,
+        currency=options.currency,
+        activation_options=options.activations(),
+    )
+    _keep_identity(hopped_path.parent / "identity.json", house, week, record)
+    if usable:
+        write_catalogue(catalogue_path, catalogue.with_week(week, record))
+    files = week_files(result)
+    files["report.html"] = render_report(result).encode("utf-8")
+    files["summary.json"] = canonical_json(week_summary(result)).encode("utf-8")
+    publish(manifest, step, files, result=_summary(result))
+    return out_dir / "report.html"
+
+
+def publish_index(outputs_root: Path, house: str) -> Path:
+    """The path of `outputs/index.html`, after it and the house's own page list every published week."""
+    check_house(house)
+    write_text(outputs_root / house / "index.html", render_house(outputs_root, house))
+    write_text(outputs_root / "index.html", render_index(outputs_root))
+    return outputs_root / "index.html"
+
+
+def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
+    """What the meter saw in the solution's rows; InputFileError if the table is not the one it came from."""
+    row = hopped.factorised.row
+    if len(row) == 0 or int(row.max()) >= len(table):
+        raise InputFileError(
+            f"the solution of {hopped.factorised.house} {hopped.factorised.week} has rows that its waveforms "
+            "lack; factorise the week again"
+        )
+    return MeteredRows(
+        start_utc=table.start_utc[row],
+        metered_w=table.active_w[row],
+        voltage_v=table.voltage_v[row].mean(axis=0, dtype=np.float64),
+        mains_hz=table.mains_hz[row],
+        rms_v=table.rms_v[row],
+    )
+
+
+def _quality(quality: Quality, hopped: Hopped) -> Quality:
+    """The ingest's quality with a word on what became of the rows that were unfit for the fit."""
+    decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
+    if not quality.rows_flagged:
+        return quality
+    lost = quality.rows_flagged - decoded
+    words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
+    words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
+    return replace(quality, notes=(*quality.notes, words))
+
+
+def _catalogue(path: Path, house: str, solutions_folder: Path) -> tuple[Catalogue, bool, tuple[str, ...]]:
+    """The catalogue, whether it may be written, and a note where it could not be used."""
+    try:
+        return read_catalogue(path, house, solutions_folder=solutions_folder), True, ()
+    except InputFileError as error:
+        log.warning("%s: the catalogue is not used: %s", house, error)
+        own = read_catalogue(path.with_name("no catalogue"), house, solutions_folder=solutions_folder)
+        return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
+
+
+def _keep_identity(path: Path, house: str, week: str, record: WeekRecord) -> None:
+    write_catalogue(path, Catalogue(house, {week: record}))
+
+
+def _provenance(hopped: Hopped, options: PublishOptions, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """What the page says of how it was made: nothing in it depends on when or where."""
+    factorised = hopped.factorised
+    return {
+        "estimator": factorised.estimator,
+        "seed": factorised.seed,
+        "components": factorised.solution.K,
+        "priors": hopped.priors,
+        "options": asdict(options),
+        "versions": {name: version(name) for name in VERSIONED},
+        "code": code_version("nilm.publish"),
+        "inputs": dict(inputs),
+    }
+
+
+def _summary(result: WeekResult) -> dict[str, Any]:
+    """A few numbers for whoever lists many weeks."""
+    scores = result.scores
+    return {
+        "house": result.house,
+        "week": result.week,
+        "metered_kwh": result.metered_kwh,
+        "unexplained_kwh": result.unexplained_kwh,
+        "appliances": len(result.appliances),
+        "coverage": result.quality.coverage,
+        "hamming_before": scores.hamming_before if scores else None,
+        "hamming_after": scores.hamming_after if scores else None,
+        "energy_error": scores.energy_error if scores and math.isfinite(scores.energy_error) else None,
+        "provenance": dict(result.provenance),
+    }

@@ -1,0 +1,147 @@
+"""The week's result put together: every decision about a hopped week, in order, as one `WeekResult`.
+
+Owns no files: `nilm.publish` reads the inputs and writes the outputs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.activations import ENERGY_DECIMALS, ActivationOptions
+from nilm.analyst import AnalystNotes
+from nilm.appliances import Load, build_appliances, measure_loads, name_loads
+from nilm.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
+from nilm.certainty import certainty_in_words
+from nilm.correction_words import corrections_in_words
+from nilm.naming import SubmeterMatch, match_submeters
+from nilm.results import Quality, Scores, TimeArray, WeekResult
+from nilm.scores import Estimate, Truth, score_against_submeters, score_against_truth
+from nilm.solutions import Hopped
+from nilm.submeters import Submeter
+
+FloatArray = NDArray[np.float64]
+
+_J_PER_KWH = 3.6e6
+
+
+@dataclass(frozen=True, eq=False)
+class MeteredRows:
+    """What the meter saw in the rows of the solution."""
+
+    start_utc: TimeArray  # (N,)
+    metered_w: FloatArray  # (N,) active power
+    voltage_v: FloatArray  # (D,) mean cycle
+    mains_hz: FloatArray  # (N,)
+    rms_v: FloatArray  # (N,)
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What is known besides the solution; all of it may be empty."""
+
+    quality: Quality
+    catalogue: Catalogue
+    analyst: AnalystNotes = field(default_factory=AnalystNotes)
+    submeters: Sequence[Submeter] = ()
+    truth: Truth | None = None
+    notes: tuple[str, ...] = ()  # what could not be used, in words
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build_week(
+    hopped: Hopped,
+    rows: MeteredRows,
+    around: Surroundings,
+    *,
+    solution_digest: str,
+    tariff_per_kwh: float,
+    currency: str,
+    activation_options: ActivationOptions,
+) -> tuple[WeekResult, WeekRecord]:
+    """The week's result, and its record for the catalogue.
+
+    Energy closes exactly: metered_kwh = Σ energy_kwh + unexplained_kwh, each to the milliwatt-hour.
+    """
+    factorised = hopped.factorised
+    house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
+    loads = measure_loads(hopped, rows.start_utc, rows.voltage_v, options=activation_options)
+    ids = identify(
+        around.catalogue,
+        week,
+        solution=solution_digest,
+        current_a=hopped.solution.W,
+        always_on=[load.kind == "always on" for load in loads],
+        energy_kwh=[load.energy_kwh for load in loads],
+    )
+    power_w = hopped.solution.Z * np.array([load.active_w for load in loads])
+    matches, submeter_notes = match_submeters(power_w, around.submeters)
+    names = name_loads(loads, ids, matches, around.analyst, interval_s=interval_s)
+    certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name for name, _, _ in names])
+    appliances = build_appliances(
+        hopped,
+        loads,
+        ids,
+        names,
+        start_utc=rows.start_utc,
+        not_parts=around.analyst.not_parts,
+        indistinguishable=certainty.indistinguishable,
+    )
+    sightings = tuple(
+        Sighting(i, name, load.kind, load.active_w, load.current_a)
+        for i, (name, _, _), load in zip(ids, names, loads, strict=True)
+    )
+    metered_kwh = round(float(rows.metered_w.sum()) * interval_s / _J_PER_KWH, ENERGY_DECIMALS)
+    explained_kwh = sum(a.energy_kwh for a in appliances)
+    result = WeekResult(
+        house=house,
+        week=week,
+        interval_s=interval_s,
+        start_utc=rows.start_utc,
+        metered_w=rows.metered_w,
+        explained_w=power_w.sum(axis=1),
+        voltage_v=rows.voltage_v,
+        mains_hz=rows.mains_hz,
+        rms_v=rows.rms_v,
+        appliances=appliances,
+        metered_kwh=metered_kwh,
+        unexplained_kwh=round(metered_kwh - explained_kwh, ENERGY_DECIMALS),
+        tariff_per_kwh=tariff_per_kwh,
+        currency=currency,
+        corrections=corrections_in_words(hopped, ids, rows.voltage_v),
+        certainty=certainty,
+        quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
+        scores=_scores(hopped, loads, ids, rows.voltage_v, matches, around),
+        catalogue=changes(around.catalogue, week, sightings),
+        provenance=around.provenance,
+    )
+    return result, WeekRecord(solution_digest, sightings)
+
+
+def _scores(
+    hopped: Hopped,
+    loads: Sequence[Load],
+    ids: tuple[str, ...],
+    voltage_v: FloatArray,
+    matches: Sequence[SubmeterMatch | None],
+    around: Surroundings,
+) -> Scores | None:
+    """Against the simulator's truth where there is one, else against the submeters, else None."""
+    baseline = hopped.factorised.solution
+    watts_before = baseline.W @ voltage_v / len(voltage_v)
+    before = Estimate(ids, baseline.Z, watts_before)
+    after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]))
+    interval_s = hopped.factorised.interval_s
+    if around.truth is not None:
+        return score_against_truth(before, after, around.truth, interval_s=interval_s)
+    by_channel = {s.channel: s for s in around.submeters}
+    matches_before, _ = match_submeters(baseline.Z * watts_before, around.submeters)
+
+    def pairs(found: Sequence[SubmeterMatch | None]) -> list[tuple[int, Submeter]]:
+        return [(k, by_channel[m.channel]) for k, m in enumerate(found) if m is not None]
+
+    return score_against_submeters(
+        before, after, pairs(matches), pairs(matches_before), interval_s=interval_s
+    )
