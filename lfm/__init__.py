@@ -11,13 +11,16 @@ from lfm.exchange import random_equivalent
 from lfm.hermite import lattice_index
 from lfm.hopper import Hop, hop
 from lfm.identifiability import Identifiability, diagnose
+from lfm.latent_lasso import LatentLasso
 from lfm.lattice import nonbinarity
+from lfm.meibp import MEIBP
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from lfm.solution import Solution, transform
 from lfm.switching_decoder import SwitchingDecoder
 
 __all__ = [
+    "MEIBP",
     "BernoulliZ",
     "BinaryDecoder",
     "Candidates",
@@ -28,6 +31,7 @@ __all__ = [
     "Identifiability",
     "InvalidInputError",
     "LaplaceW",
+    "LatentLasso",
     "LfmError",
     "NonNegativeW",
     "NotEquivalentError",
