@@ -22,7 +22,7 @@ from nilm.errors import OptionError
 FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
 
-Estimator = Literal["auto", "switching-decoder", "binary-decoder", "latent-lasso", "k-features", "meibp"]
+Estimator = Literal["auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
 
 
@@ -37,9 +37,13 @@ class Settings(BaseSettings):
     currency: str = Field("£", min_length=1, max_length=4, description="Sign or code shown with prices.")
     components: Components = Field("auto", description="Number of features K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
+    prior: Literal["house", "paper"] = Field("house", description="What decides between equals.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
     interval_s: int = Field(120, ge=2, le=3600, description="Seconds from one row to the next.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
+    n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
+    min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")
+    min_off_s: float = Field(0.0, ge=0, description="Shorter pauses do not end a run.")
     workers: int | None = Field(None, ge=1, description="Processes or threads; all cores if not set.")
 
     @classmethod

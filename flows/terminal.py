@@ -45,7 +45,10 @@ def speak(*, verbose: bool) -> None:
 def bar(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
     """Yield `show(done, doing)`, which moves a bar on the terminal; without a terminal it shows nothing."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+    nobody_looks = not console.is_terminal
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=nobody_looks
+    ) as progress:
         row = progress.add_task("", total=total, title=title)
 
         def show(done: float, doing: str) -> None:

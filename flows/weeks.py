@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nilm.errors import OptionError
+from nilm.ingest import WeekPaths
 from nilm.ukdale import Week, check_house, parse_weeks, weeks_present
 
 LATEST, NEW = "latest", "new"
@@ -27,19 +28,39 @@ class Place:
         return f"{self.house} {self.week}"
 
     @property
-    def raw(self) -> Path:
-        """The house's folder of recordings, which the pipeline never writes to."""
-        return self.data_root / "raw" / self.house
+    def ingest(self) -> WeekPaths:
+        """Where the recordings and the Parquet file of their rows lie."""
+        return WeekPaths(self.data_root, self.house, self.week)
 
     @property
-    def solutions(self) -> Path:
-        """The folder of the factorisation and the hop, with its manifest."""
-        return self.data_root / "solutions" / self.house / str(self.week)
+    def factorised(self) -> Path:
+        """What the estimator found."""
+        return self.data_root / "solutions" / self.house / str(self.week) / "factorised.npz"
+
+    @property
+    def hopped(self) -> Path:
+        """The same after the hop; its folder also keeps the week's appliance ids."""
+        return self.factorised.with_name("hopped.npz")
+
+    @property
+    def names(self) -> Path:
+        """What an analyst called the house's appliances."""
+        return self.data_root / "names" / f"{self.house}.json"
+
+    @property
+    def catalogue(self) -> Path:
+        """The house's appliances over all its weeks."""
+        return self.data_root / "catalogue" / f"{self.house}.json"
 
     @property
     def outputs(self) -> Path:
         """The folder that analysts read."""
         return self.outputs_root / self.house / str(self.week)
+
+    @property
+    def manifest(self) -> Path:
+        """What the outputs were made from; written last."""
+        return self.outputs / "manifest.json"
 
     @property
     def report(self) -> Path:

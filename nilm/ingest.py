@@ -23,6 +23,7 @@ from nilm.waveforms import Sampling, UnusableRecordingError, read_hour
 log = logging.getLogger(__name__)
 
 HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
+UNREADABLE = "cannot be read: "  # begins the reason of a recording that is worth another try
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def give_up_hour(recording: Path, piece: Path, error: OSError) -> HourRecord:
 
     The week goes on without it; the next run tries it again, for the manifest does not record the file.
     """
-    reason = f"cannot be read: {error.strerror or error}"
+    reason = f"{UNREADABLE}{error.strerror or error}"
     return _leave_out(recording, piece, reason, store.Step(HOUR_STEP))
 
 

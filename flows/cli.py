@@ -1,0 +1,136 @@
+"""The command line `nilm`: what may be asked, and how a mistake is answered. Thin over `flows.commands`.
+
+argparse and late imports, so that `nilm --help` answers at once (docs/decisions/0081-command-line.md).
+Results go to standard output, log lines and errors to standard error. Exit codes: 0 done, 1 the work failed,
+2 the command was wrong, 130 interrupted.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code of one command."""
+    options = parser().parse_args(arguments)
+    from flows import commands, terminal
+    from nilm.errors import OptionError
+
+    terminal.speak(verbose=options.verbose)
+    try:
+        for line in getattr(commands, options.command)(options):
+            print(line, flush=True)
+    except KeyboardInterrupt:
+        return _last_words(
+            "interrupted; nothing half-written remains, run the same command to go on", INTERRUPTED
+        )
+    except BrokenPipeError:  # `nilm … | head`
+        sys.stdout = None
+        return FAILED
+    except Exception as error:
+        if options.verbose:
+            raise
+        return _last_words(_in_words(error), WRONG if isinstance(error, OptionError) else FAILED)
+    return 0
+
+
+def _last_words(text: str, code: int) -> int:
+    print(f"nilm: {text}", file=sys.stderr)
+    return code
+
+
+def _in_words(error: Exception) -> str:
+    """What went wrong and what to do: our own errors say both themselves."""
+    from flows.embedded import ServerError
+    from lfm.errors import LfmError
+    from nilm.errors import NilmError
+
+    if isinstance(error, NilmError | LfmError | ServerError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; see that it exists, may be read or written, and has room"
+    return f"unexpected {type(error).__name__}: {error}; --verbose shows where"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--verbose", action="store_true", help="show Prefect's log and whole tracebacks")
+    shared.add_argument("--data-root", type=Path, metavar="DIR", help="instead of the setting data_root")
+    shared.add_argument("--outputs-root", type=Path, metavar="DIR", help="instead of outputs_root")
+    top = argparse.ArgumentParser(
+        prog="nilm",
+        description="Which appliances are in the house, when each was on, and how sure we are.",
+        epilog="Settings come from nilm.toml or NILM_* variables. `nilm COMMAND --help` says more.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=summary, description=summary, parents=[shared])
+
+    _simulate(
+        command("simulate", "Write a week of a simulated house, with its truth, as UK-DALE lies on disk.")
+    )
+    ingest = command("ingest", "Turn a week's recordings into one Parquet file of phase-locked cycles.")
+    _house_and_week(ingest)
+    run = command("run", "Work out a week, from recordings to report; redo only what is out of date.")
+    _house_and_week(run)
+    _method(run)
+    backfill = command("backfill", "Work out many weeks and houses; one that fails does not stop the others.")
+    backfill.add_argument(
+        "--house", action="append", metavar="HOUSE", help="repeat for several; default: all"
+    )
+    backfill.add_argument("--weeks", default="new", help="2015-wk01:2015-wk08, a list with commas, or new")
+    backfill.add_argument("--workers", type=int, metavar="N", help="weeks at a time; default: one per core")
+    backfill.add_argument("--dask", metavar="ADDRESS", help="run on this Dask scheduler, tcp://host:8786")
+    _method(backfill)
+    diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
+    diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK")
+    name = command("name", "Name an appliance of a house, for this and all later weeks.")
+    name.add_argument("--house", required=True)
+    name.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
+    name.add_argument("name", metavar="NAME", help='"washing machine"')
+    command("demo", "Simulate a week of ten appliances, work it out, and say how good the result is.")
+    return top
+
+
+def _house_and_week(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--house", required=True, help="a folder of data/raw, house_1")
+    command.add_argument("--week", default="latest", help="2015-wk01, latest (the default) or new")
+
+
+def _method(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--components", type=_components, metavar="K", help="number of features, or auto")
+    command.add_argument("--estimator", metavar="NAME", help="a wrong name lists the right ones")
+    command.add_argument("--seed", type=int)
+
+
+def _components(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a whole number above 0, or auto; got {text!r}")
+
+
+def _simulate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--house", default="house_sim")
+    command.add_argument("--week", default="2015-wk01")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--days", type=float, default=7.0)
+    command.add_argument("--appliances", type=int, default=10, metavar="N")
+    command.add_argument(
+        "--waveforms", type=Path, metavar="FILE.npz", help="real cycles instead of made ones"
+    )
+    command.add_argument("--continuous", action="store_true", help="the whole signal, about 200 MB an hour")
+    command.add_argument(
+        "--fault", action="append", default=[], metavar="KIND:HOUR", help="missing:5, clipped:7, …; repeat"
+    )
+    command.add_argument("--solar", action="store_true", help="with panels on the roof")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

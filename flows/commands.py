@@ -1,0 +1,219 @@
+"""What each command of `nilm` does: from parsed options to the lines of its result."""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from flows.settings import Settings, load_settings
+from nilm.errors import OptionError
+
+DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000  # a seed that nothing was tuned on
+
+Lines = Iterator[str]
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    given = {name: value for name, value in vars(options).items() if name in Settings.model_fields}
+    return load_settings(**given)
+
+
+def simulate(options: argparse.Namespace) -> Lines:
+    """Write a simulated week into data/raw."""
+    from nilm.simulate.faults import Fault
+    from nilm.simulate.week import simulate_week
+
+    settings = _settings(options)
+    week = simulate_week(
+        settings.data_root / "raw",
+        house=options.house,
+        week=options.week,
+        seed=options.seed,
+        days=options.days,
+        n_appliances=options.appliances,
+        waveforms=options.waveforms,
+        interval_s=settings.interval_s,
+        solar=options.solar,
+        continuous=options.continuous,
+        faults=[Fault.parse(text) for text in options.fault],
+    )
+    megabytes = f"{week.size_bytes / 1e6:.0f} MB"
+    yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
+    yield f"truth in {week.truth}"
+    yield f"next: nilm run --house {options.house} --week {options.week}"
+
+
+def ingest(options: argparse.Namespace) -> Lines:
+    """Make the Parquet file of a week's rows current."""
+    from flows import steps, terminal
+    from nilm.ingest import ingest_week
+    from nilm.store import week_lock
+
+    settings = _settings(options)
+    for place in _places(options.house, options.week, settings):
+        with week_lock(place.data_root, place.house, str(place.week)), terminal.bar(str(place), 1.0) as show:
+            quality = ingest_week(
+                place.ingest,
+                sampling=steps.sampling(settings),
+                workers=settings.workers or os.cpu_count() or 1,
+                progress=lambda done, total: show(done / total, f"{done} of {total} recordings read"),
+            )
+        for entry in quality.files_left_out:
+            yield f"left out: {entry['file']}: {entry['reason']}"
+        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.ingest.waveforms}"
+
+
+def run(options: argparse.Namespace) -> Lines:
+    """Run the weekly flow; without work to do, not even a server is started."""
+    from flows import steps
+
+    settings = _settings(options)
+    chosen = _places(options.house, options.week, settings)
+    if all(steps.why_redo(place, settings) is None for place in chosen):
+        for place in chosen:
+            yield f"{place}: nothing to do, the report is current: {place.report}"
+        if not chosen:
+            yield f"{options.house}: nothing to do, every week's report is current"
+        return
+    from flows.embedded import prefect_api
+
+    with prefect_api():
+        from flows.weekly import weekly
+
+        weekly(
+            house=options.house,
+            week=options.week,
+            components=options.components,
+            estimator=options.estimator,
+            seed=options.seed,
+            data_root=options.data_root,
+            outputs_root=options.outputs_root,
+        )
+    for place in chosen:
+        yield from _outcome(steps.summary(place))
+        yield f"report: {place.report}"
+
+
+def backfill(options: argparse.Namespace) -> Lines:
+    """Run the backfill flow and show its table, also when some weeks failed."""
+    settings = _settings(options)
+    from flows.embedded import prefect_api
+
+    with prefect_api():
+        from flows.backfill import BackfillError
+        from flows.backfill import backfill as flow
+
+        try:
+            rows = flow(
+                houses=options.house,
+                weeks=options.weeks,
+                dask=options.dask,
+                workers=options.workers,
+                components=options.components,
+                estimator=options.estimator,
+                seed=options.seed,
+                data_root=options.data_root,
+                outputs_root=options.outputs_root,
+            )
+        except BackfillError as error:
+            yield from _table(error.rows)
+            raise
+    yield from _table(rows) if rows else ["nothing to do, every week's report is current"]
+    yield f"index: {settings.outputs_root / 'index.html'}"
+
+
+def diagnose(options: argparse.Namespace) -> Lines:
+    """Say what the data of a finished week can and cannot tell apart."""
+    from nilm.store import read_json
+
+    path = options.folder / "corrections.json"
+    if not path.is_file():
+        raise OptionError(
+            f"{options.folder} holds no finished week (no corrections.json); `nilm run` makes one"
+        )
+    certainty = read_json(path)["certainty"]
+    yield f"{certainty['verdict']}: {certainty['words']}"
+    exactly = "" if certainty["n_equivalent_is_exact"] else "at least "
+    yield f"equivalent solutions: {exactly}{certainty['n_equivalent']}"
+    for title, entries in (
+        ("dependency", certainty["dependencies"]),
+        ("not told apart", [", ".join(group) for group in certainty["indistinguishable"]]),
+        ("would settle it", certainty["would_settle"]),
+        ("note", certainty["notes"]),
+    ):
+        for entry in entries:
+            yield f"{title}: {entry}"
+
+
+def name(options: argparse.Namespace) -> Lines:
+    """Keep an analyst's name for an appliance; reports take it up when they are next made."""
+    from nilm.analyst import name_appliance
+    from nilm.ukdale import check_house
+
+    settings = _settings(options)
+    path = settings.data_root / "names" / f"{check_house(options.house)}.json"
+    name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
+    yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
+    yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
+
+
+def demo(options: argparse.Namespace) -> Lines:
+    """Simulate a week unless it is there, work it out, and say how good the result is."""
+    from nilm.simulate.week import simulate_week, truth_path
+
+    started = time.monotonic()
+    settings = _settings(options)
+    raw = settings.data_root / "raw"
+    if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
+        simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
+    wanted = argparse.Namespace(
+        house=DEMO_HOUSE,
+        week=DEMO_WEEK,
+        components=None,
+        estimator=None,
+        seed=None,
+        data_root=options.data_root,
+        outputs_root=options.outputs_root,
+    )
+    yield from run(wanted)
+    yield f"the demo took {time.monotonic() - started:.0f} s"
+
+
+def _places(house: str, week: str, settings: Settings) -> list[Any]:
+    from flows import steps
+    from flows.weeks import places
+
+    return places(
+        house,
+        week,
+        data_root=settings.data_root,
+        outputs_root=settings.outputs_root,
+        is_current=lambda place: steps.why_redo(place, settings) is None,
+    )
+
+
+def _outcome(summary: dict[str, Any]) -> Lines:
+    """A week in three lines."""
+    yield (
+        f"{summary['house']} {summary['week']}: {summary['appliances']} appliances, "
+        f"{summary['metered_kwh']:.1f} kWh metered, {summary['unexplained_kwh']:.1f} kWh unexplained, "
+        f"{summary['coverage']:.1%} of the week recorded"
+    )
+    if summary["hamming_after"] is not None:
+        yield (
+            f"against the simulator's truth: E_Hamm {summary['hamming_before']:.4f} before the hopper, "
+            f"{summary['hamming_after']:.4f} after"
+        )
+    if summary["energy_error"] is not None:
+        yield f"energy error per appliance, matched: {summary['energy_error']:.1%}"
+
+
+def _table(rows: list[dict[str, Any]]) -> Lines:
+    """The summary of a backfill, one line per week."""
+    for row in rows:
+        place = f"{row['house']} {row['week']}"
+        if "metered_kwh" in row:
+            yield f"{place}  {row['outcome']}  {row['metered_kwh']:.1f} kWh  {row['appliances']} appliances"
+        else:
+            yield f"{place}  {row['outcome']}"

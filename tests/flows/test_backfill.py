@@ -1,0 +1,50 @@
+"""The backfill flow: on processes, one failing week stops no other; the same outputs as week by week."""
+
+from pathlib import Path
+
+import pytest
+
+from flows import steps
+from flows.backfill import BackfillError, backfill
+from flows.settings import load_settings
+from flows.weeks import Place
+from nilm.errors import OptionError
+from nilm.ukdale import Week
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
+
+def test_one_failing_week_does_not_stop_the_others(roots: tuple[Path, Path]) -> None:
+    data, outputs = roots
+    for recording in (data / "raw" / "house_sim" / "2015" / "wk01").iterdir():
+        recording.write_bytes(b"not a recording")
+    with pytest.raises(
+        BackfillError, match=r"1 of 2 weeks failed; first house_sim 2015-wk01: .*not one usable"
+    ) as e:
+        backfill(weeks="2015-wk01:2015-wk02", workers=1)
+    assert [row["outcome"].split(":")[0] for row in e.value.rows] == ["failed", "done"]
+    assert (outputs / "house_sim" / "2015-wk02" / "report.html").is_file()
+    assert not (outputs / "house_sim" / "2015-wk01").exists()
+
+
+def test_the_same_outputs_as_week_by_week(roots: tuple[Path, Path], tmp_path: Path) -> None:
+    data, outputs = roots
+    rows = backfill(workers=2)
+    assert [(row["week"], row["outcome"]) for row in rows] == [("2015-wk01", "done"), ("2015-wk02", "done")]
+    assert backfill(workers=2) == []
+
+    settings = load_settings(data_root=tmp_path / "alone", outputs_root=tmp_path / "alone_outputs")
+    (data / "raw").rename(tmp_path / "alone_raw")
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone_raw").rename(tmp_path / "alone" / "raw")
+    for number in (1, 2):
+        place = Place("house_sim", Week(2015, number), settings.data_root, settings.outputs_root)
+        steps.solve(place, settings)
+        steps.finish(place, settings)
+    alone = {p.relative_to(settings.outputs_root): p.read_bytes() for p in settings.outputs_root.rglob("*.*")}
+    assert {p.relative_to(outputs): p.read_bytes() for p in outputs.rglob("*.*")} == alone
+
+
+def test_no_dask_at_the_address(roots: tuple[Path, Path]) -> None:
+    with pytest.raises(OptionError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        backfill(dask="tcp://127.0.0.1:9")

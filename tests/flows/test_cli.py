@@ -1,0 +1,98 @@
+"""The command line as a person meets it: help, results, and mistakes that are answered in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.cli import main, parser
+
+COMMANDS = ("simulate", "ingest", "run", "backfill", "diagnose", "name", "demo")
+
+
+def _said(capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line on standard error."""
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_help_needs_no_heavy_import() -> None:
+    code = "import sys, flows.cli; flows.cli.parser().format_help(); print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "numba", "prefect", "pydantic", "rich"} & set(eval(loaded))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([command, "--help"])
+    assert ended.value.code == 0
+    assert f"nilm {command}" in capsys.readouterr().out
+
+
+def test_an_unknown_house_lists_the_houses(
+    roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--house", "house_9"]) == 2
+    assert _said(capsys).endswith("there are house_sim")
+
+
+def test_a_wrong_week(roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--house", "house_sim", "--week", "2015-1"]) == 2
+    assert "written like 2015-wk01" in _said(capsys)
+
+
+def test_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--house", "house_1", "--data-root", str(tmp_path / "none")]) == 2
+    assert "nilm simulate" in _said(capsys)
+
+
+def test_a_wrong_estimator_lists_the_right_ones(
+    roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--house", "house_sim", "--estimator", "magic"]) == 2
+    assert "latent-lasso" in _said(capsys)
+
+
+def test_components_that_are_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--house", "house_sim", "--components", "some"])
+    assert ended.value.code == 2
+    assert "a whole number above 0, or auto; got 'some'" in capsys.readouterr().err
+
+
+def test_a_missing_calibration_names_the_file_and_the_remedy(
+    roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (roots[0] / "raw" / "house_sim" / "calibration.cfg").unlink()
+    assert main(["ingest", "--house", "house_sim"]) == 1
+    assert "calibration.cfg is missing; copy it" in _said(capsys)
+
+
+def test_a_full_or_forbidden_disk_names_the_file(
+    roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (roots[0] / "locks").write_text("a file where a folder should be")
+    assert main(["ingest", "--house", "house_sim"]) == 1
+    assert str(roots[0] / "locks") in _said(capsys)
+
+
+def test_simulate_then_ingest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    roots = ["--data-root", str(tmp_path), "--outputs-root", str(tmp_path / "outputs")]
+    assert main(["simulate", "--days", "0.05", "--appliances", "2", "--fault", "missing:1", *roots]) == 0
+    assert "next: nilm run --house house_sim --week 2015-wk01" in capsys.readouterr().out
+    assert main(["ingest", "--house", "house_sim", *roots]) == 0
+    assert "house_sim 2015-wk01: 30 of 5040 rows in" in capsys.readouterr().out
+
+
+def test_diagnose_of_a_folder_without_a_week(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", str(tmp_path)]) == 2
+    assert "holds no finished week" in _said(capsys)
+
+
+def test_name_is_kept_and_checked(roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["name", "--house", "house_sim", "A03", "Kettle"]) == 0
+    assert '"A03": "Kettle"' in (roots[0] / "names" / "house_sim.json").read_text()
+    assert main(["name", "--house", "house_sim", "kettle", "A03"]) == 2
+    assert "written like A03" in _said(capsys)

@@ -1,0 +1,105 @@
+"""The weekly flow end to end on a few hours, in this process, with a real Prefect server."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.exceptions import ParameterTypeError
+
+from flows import tasks
+from flows.cli import main
+from flows.weekly import weekly
+from nilm.errors import NothingUsableError, OptionError
+from nilm.waveforms import read_hour
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
+FILES = {
+    "report.html",
+    "appliances.csv",
+    "activations.csv",
+    "activations.parquet",
+    "states.parquet",
+    "waveforms.parquet",
+    "corrections.json",
+    "quality.json",
+    "scores.json",
+    "manifest.json",
+}
+
+
+def test_a_week_from_recordings_to_report(
+    roots: tuple[Path, Path], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, outputs = roots
+    reports = weekly(house="house_sim", week="2015-wk01")
+    assert reports == [outputs / "house_sim" / "2015-wk01" / "report.html"]
+    assert {path.name for path in reports[0].parent.iterdir()} >= FILES
+    assert "house_sim" in reports[0].read_text()
+    assert "2015-wk01" in (outputs / "index.html").read_text()
+
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_runs(limit=1)[0]
+        shown = {artifact.type: artifact for artifact in client.read_artifacts()}
+    assert run.name == "house_sim 2015-wk01"
+    assert shown["progress"].data == 100
+    assert reports[0].resolve().as_uri() in str(shown["markdown"].data)
+    assert "metered_kwh" in str(shown["table"].data)
+
+    # Running again computes nothing and says so, in the flow and on the command line.
+    before = {path: path.stat().st_mtime_ns for path in outputs.rglob("*") if path.is_file()}
+    with caplog.at_level(logging.INFO, "flows"):
+        assert weekly(house="house_sim", week="2015-wk01") == reports
+    assert "the report is current; nothing to do" in caplog.text
+    assert {path: path.stat().st_mtime_ns for path in outputs.rglob("*") if path.is_file()} == before
+    assert main(["run", "--house", "house_sim", "--week", "2015-wk01"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+    # The other week is new; after it nothing is.
+    assert [path.parent.name for path in weekly(house="house_sim", week="new")] == ["2015-wk02"]
+    assert weekly(house="house_sim", week="new") == []
+    assert main(["diagnose", str(reports[0].parent)]) == 0
+    assert "equivalent solutions:" in capsys.readouterr().out
+
+
+def test_reading_is_tried_again_when_the_file_system_failed(
+    roots: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = {"left": 2}
+
+    def flaky(*arguments: Any, **options: Any) -> Any:
+        if failures["left"]:
+            failures["left"] -= 1
+            raise OSError(5, "Input/output error")
+        return read_hour(*arguments, **options)
+
+    monkeypatch.setattr("nilm.ingest.read_hour", flaky)
+    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
+    weekly(house="house_sim", week="2015-wk01")
+    quality = (roots[0] / "waveforms" / "house_sim" / "2015-wk01.quality.json").read_text()
+    assert failures["left"] == 0
+    assert '"files_left_out": []' in quality
+
+
+def test_a_week_without_one_usable_row(roots: tuple[Path, Path]) -> None:
+    for recording in (roots[0] / "raw" / "house_sim" / "2015" / "wk01").iterdir():
+        recording.write_bytes(b"not a recording")
+    with pytest.raises(NothingUsableError, match="not one usable row"):
+        weekly(house="house_sim", week="2015-wk01")
+    assert not (roots[1] / "house_sim").exists()
+
+
+def test_parameters_are_checked(roots: tuple[Path, Path]) -> None:
+    with pytest.raises(ParameterTypeError):
+        weekly(house="../elsewhere")
+    with pytest.raises(ParameterTypeError):
+        weekly(house="house_sim", components=0)
+    with pytest.raises(OptionError, match="written like 2015-wk01"):
+        weekly(house="house_sim", week="next")
+
+
+def test_parameters_are_described_in_the_ui() -> None:
+    properties = weekly.to_deployment("any")._parameter_openapi_schema.properties
+    assert all(properties[name].get("description") for name in properties), properties
