@@ -38,10 +38,15 @@ def power_w(appliance: Appliance) -> FloatArray:
     return appliance.on.astype(np.float64) * appliance.active_w
 
 
+def own_layers(n: int) -> int:
+    """How many of `n` appliances get a layer of their own; the others share one, unless it is only one."""
+    return n if n <= MOST_LAYERS + 1 else MOST_LAYERS
+
+
 def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
     """The appliances' power piled up against the metered power, in means of a quarter of an hour."""
-    largest = result.appliances[:MOST_LAYERS]
-    others = result.appliances[MOST_LAYERS:]
+    n_own = own_layers(len(result.appliances))
+    largest, others = result.appliances[:n_own], result.appliances[n_own:]
     days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
     layers: list[tuple[Appliance | None, FloatArray]] = [
         (a, binned(power_w(a), result, window, bin_s=BIN_S)) for a in largest

@@ -150,10 +150,11 @@ def _rows(summaries: Sequence[WeekSummary]) -> list[ApplianceRow]:
 def _layers(rows: Sequence[ApplianceRow]) -> list[tuple[str, int | None, FloatArray]]:
     """(name, colour, kWh by week) of the largest appliances, and of all others together without a colour."""
     kwh = [np.array([k or 0.0 for k in row.kwh], dtype=np.float64) for row in rows]
+    n_own = figures.own_layers(len(rows))
     layers: list[tuple[str, int | None, FloatArray]] = [
-        (row.name, row.colour, k) for row, k in zip(rows[: figures.MOST_LAYERS], kwh, strict=False)
+        (row.name, row.colour, k) for row, k in zip(rows[:n_own], kwh, strict=False)
     ]
-    others = kwh[figures.MOST_LAYERS :]
+    others = kwh[n_own:]
     if others:
         layers.append((f"{len(others)} others", None, np.sum(others, axis=0)))
     return layers

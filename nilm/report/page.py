@@ -52,6 +52,7 @@ def environment() -> jinja2.Environment:
     made.filters.update(
         fixed=words.fixed,
         percent=words.percent,
+        rounded=words.rounded,
         watts=words.watts,
         money=words.money,
         count_of=words.count,

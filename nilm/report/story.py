@@ -52,7 +52,8 @@ def _by_what(result: WeekResult) -> Markup:
     if not n:
         return Markup("No appliance could be told apart in this week's data, so all of it is unexplained.")
     largest = [
-        f"{a.name} ({words.decimals(a.energy_kwh, 1)} kWh)" for a in result.appliances[: 3 if n > 3 else n]
+        Markup("<b>{}</b> ({})").format(a.name, words.fixed(a.energy_kwh, 1, "kWh"))
+        for a in result.appliances[:3]
     ]
     share = explained_share(result)
     explains = (
@@ -97,13 +98,10 @@ def residual(certainty: Certainty) -> str:
     )
 
 
-def equivalents(certainty: Certainty) -> str:
-    """How many explanations fit equally well."""
-    n = certainty.n_equivalent
-    if n == 1 and certainty.n_equivalent_is_exact:
-        return "The search was complete and found no second explanation."
-    others = f"{n:,} explanation{'s fit' if n > 1 else ' fits'} the data equally well"
-    return f"Exactly {others}." if certainty.n_equivalent_is_exact else f"At least {others}."
+def equivalents(certainty: Certainty) -> Markup:
+    """How many explanations fit equally well, this one included; "at least" where the search had to stop."""
+    number = words.data(certainty.n_equivalent, f"{certainty.n_equivalent:,}")
+    return number if certainty.n_equivalent_is_exact else Markup("at least {}").format(number)
 
 
 def missing_hours(quality: Quality) -> list[str]:

@@ -5,10 +5,11 @@ for the reader, the value is the number of the CSV, digit for digit.
 """
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 _CONFIDENCE = ((0.95, "very sure"), (0.8, "fairly sure"), (0.5, "more likely than not"), (0.0, "unsure"))
@@ -48,6 +49,13 @@ def fixed(value: float | None, places: int = 2, unit: str = "") -> Markup:
     known = value is not None and math.isfinite(value)
     text = decimals(float(value), places) if value is not None and known else NONE
     return data(value, f"{text}\u00a0{unit}" if unit else text)
+
+
+def rounded(value: float | None, places: int = 2) -> Markup:
+    """A number such as an error, for which nothing is as good as 0.00."""
+    known = value is not None and math.isfinite(value)
+    text = f"{float(value):,.{places}f}" if value is not None and known else NONE
+    return data(value, _signed(text) if text.strip("-0.") else text.removeprefix("-"))
 
 
 def percent(value: float | None, places: int = 1) -> Markup:
@@ -125,6 +133,8 @@ def correction(kind: str) -> str:
     return _CORRECTIONS.get(kind, f"corrected: {kind}")
 
 
-def listed(words: list[str]) -> str:
-    """The words as one list: "a", "a and b" or "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+def listed(items: Sequence[str]) -> Markup:
+    """The items as one list: "a", "a and b" or "a, b and c"; escaped unless they are markup already."""
+    if len(items) < 2:
+        return escape("".join(items))
+    return Markup("{} and {}").format(Markup(", ").join(items[:-1]), items[-1])

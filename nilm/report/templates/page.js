@@ -45,17 +45,23 @@
       for (const b of buttons.children) b.setAttribute("aria-pressed", String(b === pressed));
       zoom(pressed.dataset.day === "" ? null : Number(pressed.dataset.day));
     });
-    const bars = (row) => (row.bars ??= [...row.querySelector(".run").getAttribute("d")
+    const bars = (path) => (path.bars ??= [...path.getAttribute("d")
       .matchAll(/M([\d.-]+) 0h([\d.]+)/g)].map((m) => [Number(m[1]), Number(m[2])]));
     for (const row of rows) {
       row.addEventListener("pointermove", (event) => {
         const box = row.getBoundingClientRect();
         const minute = from + (event.clientX - box.left) / box.width * span;
         const slack = span / box.width * 2;
-        const hit = bars(row).find(([a, d]) => minute >= a - slack && minute <= a + d + slack);
+        const around = (path, room) =>
+          bars(path).find(([a, d]) => minute >= a - room && minute <= a + d + room);
+        const hit = around(row.querySelector(".run"), slack);
         const name = row.closest("li").querySelector("a").textContent;
         const at = (m) => (days[Math.floor(m / 1440)] || "") + " " + clock(m);
-        if (!hit) { show(event, name + ": off at " + at(minute)); return; }
+        if (!hit) {
+          const known = around(row.querySelector(".hole"), 0) ? ": no data at " : ": off at ";
+          show(event, name + known + at(minute) + " UTC");
+          return;
+        }
         const [a, d] = hit;
         const length = d < 100 ? Math.round(d) + " min" : Math.floor(d / 60) + " h " + two(Math.round(d % 60)) + " min";
         show(event, name + ": on " + at(a) + " to " + at(a + d) + " UTC, " + length);

@@ -1,5 +1,8 @@
 """The report's page as a reader meets it: in a real browser, at two widths, light and dark."""
 
+import csv
+import io
+import itertools
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +14,7 @@ import pytest
 
 from nilm.report import render_report
 from nilm.results import CatalogueChanges, WeekResult
+from nilm.week_files import week_files
 
 ATTACK = "<script>document.title='attacked';alert(1)</script>\"'$x_1$"
 MEGABYTE = 1_000_000
@@ -109,7 +113,41 @@ def test_the_numbers_are_those_of_the_result(browser: Any, html: str, result: We
             for field in ("f1", "mae_w", "rmse_w", "nde", "energy_error_kwh"):
                 shown = values(f"#scores [data-appliance={row.appliance_id}] [data-field={field}]")
                 assert shown == [getattr(row, field)]
-        assert values("#corrections") == [w for c in result.corrections for w in (c.watts_before, c.watts_after)]
+        assert values("#corrections") == [
+            w for c in result.corrections for w in (c.watts_before, c.watts_after)
+        ]
+
+
+def test_the_numbers_are_those_of_the_files(browser: Any, html: str, result: WeekResult) -> None:
+    files = {name: content.decode() for name, content in week_files(result).items() if name.endswith(".csv")}
+    with Opened(browser, html) as opened:
+        compared = 0
+        for line in csv.DictReader(io.StringIO(files["appliances.csv"])):
+            if line["appliance_id"] == "unexplained":
+                assert opened.values("#unexplained .n")[0] == float(line["energy_kwh"])
+                continue
+            of_it = f"[data-appliance={line['appliance_id']}]"
+            for field in (
+                "active_w",
+                "rms_a",
+                "power_factor",
+                "thd",
+                "share_of_time",
+                "activations",
+                "support",
+            ):
+                assert opened.values(f".facts{of_it} [data-field={field}]") == [float(line[field])], field
+                compared += 1
+            assert opened.values(f"#energy-table {of_it} [data-field=energy_kwh]") == [
+                float(line["energy_kwh"])
+            ]
+        assert compared == 7 * len(result.appliances)
+        runs: dict[str, list[float]] = {}
+        for line in csv.DictReader(io.StringIO(files["activations.csv"])):
+            numbers = [float(line[field]) for field in ("duration_s", "mean_w", "energy_kwh")]
+            runs.setdefault(line["appliance_id"], []).extend(numbers)
+        for appliance_id, numbers in runs.items():
+            assert opened.values(f".runs[data-appliance={appliance_id}]") == numbers
 
 
 def test_readers_with_a_keyboard_or_a_screen_reader_find_their_way(browser: Any, html: str) -> None:
@@ -122,7 +160,7 @@ def test_readers_with_a_keyboard_or_a_screen_reader_find_their_way(browser: Any,
             assert page.locator(landmark).count() == 1
         levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(h => Number(h.tagName[1]))")
         assert levels[0] == 1
-        assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
         assert page.locator("thead th:not([scope])").count() == 0
         silent = page.locator("svg:not([aria-hidden])").evaluate_all(
             """all => all.filter(s => s.getAttribute('role') !== 'img' ||
@@ -152,7 +190,8 @@ def test_text_has_enough_contrast(browser: Any, html: str, scheme: str) -> None:
                 }
               };
               let lowest = [99, ''];
-              for (const e of document.querySelectorAll('p, a, th, td, dd, dt, summary, button, caption, svg text')) {
+              const texts = 'p, a, th, td, dd, dt, summary, button, caption, svg text';
+              for (const e of document.querySelectorAll(texts)) {
                 if (!e.textContent.trim() || !e.checkVisibility()) continue;
                 const style = getComputedStyle(e);
                 const [a, b] = [light(e.tagName === 'text' ? style.fill : style.color), light(ground(e))];
@@ -178,6 +217,9 @@ def test_a_day_can_be_looked_at_closely(browser: Any, html: str) -> None:
         assert row.get_attribute("viewBox") == "0 0 10080 10"
         page.locator(".timeline li", has_text="standby").locator("svg").hover()
         assert page.locator("#tip").inner_text().startswith("standby: on ")
+        page.get_by_role("button", name="Wed 31 Dec").click()
+        row.hover(position={"x": row.bounding_box()["width"] * 5.5 / 24, "y": 4})
+        assert "no data at Wed 31 Dec 05:" in page.locator("#tip").inner_text()
         assert opened.complaints == []
 
 
@@ -197,7 +239,13 @@ def test_prints_light_on_paper_even_from_a_dark_screen(browser: Any, html: str) 
 
 
 def test_hostile_names_do_no_harm(browser: Any, week: Any) -> None:
-    names = {0: ATTACK, 1: "../../x", 2: "</title></svg></style><img src=x onerror=alert(1)>", 3: "_", 4: "x" * 300}
+    names = {
+        0: ATTACK,
+        1: "../../x",
+        2: "</title></svg></style><img src=x onerror=alert(1)>",
+        3: "_",
+        4: "x" * 300,
+    }
     hostile = week(
         n_appliances=6,
         names=names,
@@ -237,6 +285,7 @@ def test_the_same_result_gives_the_same_bytes(week: Any, html: str) -> None:
     assert render_report(week()) == html
 
 
+@pytest.mark.slow
 def test_a_hundred_appliances_stay_readable_and_small(browser: Any, week: Any) -> None:
     html = render_report(week(n_appliances=100))
     assert len(html.encode()) < 5 * MEGABYTE

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nilm.errors import InputFileError
+from nilm.report import render_house, render_index, week_summary
+from nilm.report.summary import read_summary
+
+
+@pytest.fixture
+def outputs(tmp_path: Path, week: Any) -> Path:
+    """Three weeks of one house: A05 comes in the second and goes in the third; A04 is away in the second."""
+    for name, ids in (("2015-wk01", "1234"), ("2015-wk02", "1235"), ("2015-wk03", "1234")):
+        summary = week_summary(week(n_appliances=5, days=1, week=name, gap=(300, 330)))
+        summary["appliances"] = [a for a in summary["appliances"] if a["appliance_id"][-1] in ids]
+        folder = tmp_path / "house_sim" / name
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        (folder / "report.html").write_text("a report", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_summary_is_read_back_as_it_was_written(tmp_path: Path, week: Any) -> None:
+    result = week(n_appliances=3, days=1)
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(week_summary(result)), encoding="utf-8")
+    summary = read_summary(path)
+    assert summary.metered_kwh == result.metered_kwh
+    assert summary.first_utc == "2014-12-29T00:00:00Z"
+    assert [a.energy_kwh for a in summary.appliances] == [a.energy_kwh for a in result.appliances]
+    assert [a.colour for a in summary.appliances] == [a.colour for a in result.appliances]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"appliances": [1]}', "\x00"])
+def test_what_is_no_summary_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(
+        InputFileError, match=r"summary\.json is not a week's summary .* publish the week again"
+    ):
+        read_summary(path)
+
+
+def test_a_summary_with_words_for_numbers_is_refused(tmp_path: Path, week: Any) -> None:
+    summary = week_summary(week(n_appliances=3, days=1)) | {"metered_kwh": "many"}
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps(summary), encoding="utf-8")
+    with pytest.raises(InputFileError):
+        read_summary(path)
+
+
+def test_the_index_links_every_week_newest_first(outputs: Path) -> None:
+    html = render_index(outputs)
+    links = [f"house_sim/2015-wk0{n}/report.html" for n in (3, 2, 1)]
+    assert [html.index(f'href="{link}"') for link in links] == sorted(
+        html.index(f'href="{link}"') for link in links
+    )
+    assert 'href="house_sim/index.html"' in html
+    first = json.loads((outputs / "house_sim/2015-wk01/summary.json").read_text(encoding="utf-8"))
+    assert f'<data value="{first["metered_kwh"]!r}">' in html
+
+
+def test_a_week_that_cannot_be_read_is_listed_with_the_reason(outputs: Path) -> None:
+    (outputs / "house_sim/2015-wk02/summary.json").write_text("{", encoding="utf-8")
+    for html in (render_index(outputs), render_house(outputs, "house_sim")):
+        assert "2015-wk02" in html
+        assert "cannot be read; publish the week again" in html
+        assert str(outputs) not in html
+
+
+def test_folders_without_a_report_are_no_weeks(outputs: Path) -> None:
+    (outputs / "house_sim" / "notes").mkdir()
+    (outputs / "empty_house").mkdir()
+    (outputs / "README.md").write_text("x", encoding="utf-8")
+    html = render_index(outputs)
+    assert "notes" not in html
+    assert "empty_house" not in html
+
+
+def test_an_index_of_nothing_says_so(tmp_path: Path) -> None:
+    assert "no report yet" in render_index(tmp_path)
+    assert "no report yet" in render_index(tmp_path / "nowhere")
+    assert "no report of this house yet" in render_house(tmp_path, "house_9")
+
+
+def test_names_in_a_path_are_quoted_in_links(outputs: Path) -> None:
+    (outputs / "house_sim").rename(outputs / "a b#<c>")
+    html = render_index(outputs)
+    assert 'href="a%20b%23%3Cc%3E/2015-wk01/report.html"' in html
+    assert "<c>" not in html
+
+
+def test_the_house_page_compares_weeks(browser: Any, outputs: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    complaints: list[str] = []
+    page.on("console", lambda m: complaints.append(m.text))
+    page.set_content(render_house(outputs, "house_sim"))
+    assert complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    changes = page.locator("dl.pairs").inner_text()
+    names = {
+        a["appliance_id"]: a["name"]
+        for week in ("2015-wk01", "2015-wk02")
+        for a in json.loads((outputs / f"house_sim/{week}/summary.json").read_text(encoding="utf-8"))[
+            "appliances"
+        ]
+    }
+    third, second, first = changes.split("2015-wk0")[1:]
+    assert f"Back again: {names['A04']}. Not seen any more: {names['A05']}." in third
+    assert f"New: {names['A05']}. Not seen any more: {names['A04']}." in second
+    assert "nothing to compare with" in first
+    cells = page.locator("[data-appliance=A05] td").all_inner_texts()
+    assert cells[0] == cells[2] == "–"
+    assert cells[1] != "–"
+    page.close()

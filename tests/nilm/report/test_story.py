@@ -1,0 +1,68 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nilm.report import story
+from nilm.results import WeekResult
+
+
+@pytest.fixture(scope="module")
+def result(week: Any) -> WeekResult:
+    return week(n_appliances=4, days=1, gap=(300, 330))
+
+
+def said(result: WeekResult) -> list[str]:
+    return [s.striptags().replace("\u00a0", " ") for s in story.three_sentences(result)]
+
+
+def test_three_sentences_tell_what_was_used_by_what_and_how_sure(result: WeekResult) -> None:
+    used, by_what, sure = said(result)
+    assert used.startswith("On Monday 29 December 2014, house_sim used ")
+    assert by_what.startswith("4 appliances explain ")
+    assert result.appliances[0].name in by_what
+    assert "2 appliances were corrected" in sure
+
+
+def test_the_verdict_decides_the_third_sentence(result: WeekResult) -> None:
+    starts = {
+        "identifiable": "Only one explanation",
+        "not identifiable": "More than one explanation",
+        "unknown": "Whether another explanation fits as well could not be settled",
+    }
+    for verdict, start in starts.items():
+        certainty = replace(result.certainty, verdict=verdict)
+        assert said(replace(result, certainty=certainty))[2].startswith(start)
+
+
+def test_nothing_metered_has_no_share(result: WeekResult) -> None:
+    assert story.explained_share(replace(result, metered_kwh=0.0)) is None
+    assert "were found" in said(replace(result, metered_kwh=0.0))[1]
+
+
+def test_the_residual_is_called_the_same_only_if_it_is(result: WeekResult) -> None:
+    certainty = result.certainty
+    assert "is the same before and after" in story.residual(certainty)
+    larger = replace(certainty, residual_before=10.0, residual_after=11.0)
+    assert "10.0\u00a0% larger" in story.residual(larger)
+    smaller = replace(certainty, residual_before=10.0, residual_after=9.0)
+    assert "10.0\u00a0% smaller" in story.residual(smaller)
+
+
+def test_equivalent_explanations_are_counted_honestly(result: WeekResult) -> None:
+    def words(n: int, exact: bool) -> str:
+        certainty = replace(result.certainty, n_equivalent=n, n_equivalent_is_exact=exact)
+        return story.equivalents(certainty).striptags()
+
+    assert words(3, True) == "3"
+    assert words(1200, False) == "at least 1,200"
+
+
+def test_missing_hours_are_joined_to_stretches(result: WeekResult) -> None:
+    hours = ("2015-01-06T23:00:00Z", "2015-01-07T00:00:00", "2015-01-06T03:00:00+00:00", "some day")
+    quality = replace(result.quality, hours_missing=hours)
+    assert story.missing_hours(quality) == [
+        "Tue 6 Jan 03:00–04:00 (1 hour)",
+        "Tue 6 Jan 23:00–Wed 7 Jan 01:00 (2 hours)",
+        "some day",
+    ]
