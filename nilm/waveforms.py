@@ -7,6 +7,7 @@ A row at the instant t, a multiple of the interval in UTC, is measured over the 
 ten whole cycles from the first rising zero crossing on. Nothing else of the hour is decoded.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ CHANNELS = 2  # left is voltage, right is current
 SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequency
 FEWEST_CYCLES = 3  # below, a row at a file's edge is left to the next file
 FULL_SCALE = 1 - 2**-15
+BATCH_SAMPLES = 250_000  # in memory at a time, whatever the file's length and the interval
 
 FloatArray = NDArray[np.float64]
 FlagArray = NDArray[np.uint16]
@@ -78,23 +80,22 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     start_s = hour_start_s(path.name)
     if start_s is None:
         raise UnusableRecordingError("its name holds no time (expected vi-<unix time>.flac)")
+    tables: list[WeekTable] = []
+    dropped: dict[str, str] = {}
     try:
         with soundfile.SoundFile(path) as recording:
             _check_format(recording)
-            groups = _read_windows(recording, start_s, sampling)
             duration_s = recording.frames / RATE_HZ
+            for instants_s, samples in _windows(recording, start_s, sampling):
+                table, reasons = _measure(instants_s, samples, calibration, sampling, path.name)
+                tables.append(table)
+                dropped |= reasons
     except soundfile.LibsndfileError as error:
         raise UnusableRecordingError(f"cannot be read as FLAC: {error.error_string}") from error
-    if not groups:
+    if not tables:
         raise UnusableRecordingError(
             f"too short for one row ({duration_s:.3f} s from {quality.iso(start_s)})"
         )
-    tables: list[WeekTable] = []
-    dropped: dict[str, str] = {}
-    for instants_s, samples in groups:
-        table, reasons = _measure(instants_s, samples, calibration, sampling, path.name)
-        tables.append(table)
-        dropped |= reasons
     table = concatenate(tables)
     if not len(table):
         raise UnusableRecordingError(
@@ -124,31 +125,29 @@ def _check_format(recording: soundfile.SoundFile) -> None:
         raise UnusableRecordingError(f"truncated: the last of its {recording.frames} samples cannot be read")
 
 
-def _read_windows(
+def _windows(
     recording: soundfile.SoundFile, start_s: float, sampling: Sampling
-) -> list[tuple[NDArray[np.int64], FloatArray]]:
-    """Instants (R,) in UNIX seconds and samples (R, S, 2), in groups of windows of one length S.
+) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+    """Instants (R,) in UNIX seconds and samples (R, S, 2), in batches of windows of one length S.
 
-    All windows inside the file form one group. One that reaches over an edge of the file is a group of its
-    own, if enough of it lies inside.
+    A window that reaches over an edge of the file is a batch of its own, if enough of it lies inside.
     """
     interval_s, length = sampling.interval_s, sampling.window
     end_s = start_s + recording.frames / RATE_HZ
     instants = np.arange(int(start_s // interval_s) * interval_s, int(end_s) + 1, interval_s)
     first = np.rint((instants - start_s) * RATE_HZ).astype(np.int64)
     begin, end = np.maximum(first, 0), np.minimum(first + length, recording.frames)
-    groups = []
     for size in np.unique(end - begin):
         if size < _samples_for(FEWEST_CYCLES):
             continue
-        rows = np.flatnonzero(end - begin == size)
-        samples = np.empty((len(rows), int(size), CHANNELS))
-        for index, row in enumerate(rows):
-            recording.seek(int(begin[row]))
-            if len(recording.read(out=samples[index])) != size:
-                raise UnusableRecordingError(f"damaged: {size} samples at sample {begin[row]} cannot be read")
-        groups.append((instants[rows], samples))
-    return groups
+        of_size = np.flatnonzero(end - begin == size)
+        for rows in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
+            samples = np.empty((len(rows), int(size), CHANNELS))
+            for index, row in enumerate(rows):
+                recording.seek(int(begin[row]))
+                if len(recording.read(out=samples[index])) != size:
+                    raise UnusableRecordingError(f"damaged: sample {begin[row]} cannot be read")
+            yield instants[rows], samples
 
 
 def _measure(
