@@ -71,13 +71,13 @@ class Catalogue:
         return replace(self, weeks={**self.weeks, week: record})
 
     def nearest(self, week: str, *, only_before: bool = False) -> dict[str, Sighting]:
-        """Each appliance as the week nearest to `week` (the earlier of two), not `week` itself, saw it."""
+        """Each appliance as the week nearest to `week` saw it: itself first, then the earlier of two."""
         here = Week.parse(week).start
-        others = {w: Week.parse(w).start - here for w in self.weeks if w != week}
+        distances = {w: Week.parse(w).start - here for w in self.weeks}
         if only_before:
-            others = {w: distance for w, distance in others.items() if distance.total_seconds() < 0}
+            distances = {w: d for w, d in distances.items() if d.total_seconds() < 0}
         nearest: dict[str, Sighting] = {}
-        for w in sorted(others, key=lambda w: (abs(others[w]), w)):
+        for w in sorted(distances, key=lambda w: (abs(distances[w]), w)):
             for sighting in self.weeks[w].sightings:
                 nearest.setdefault(sighting.appliance_id, sighting)
         return nearest
@@ -99,13 +99,14 @@ def identify(
 ) -> tuple[str, ...]:
     """The ids of a week's features, waveforms (K, D) in `current_a`, as the catalogue knows them or new.
 
-    The week's own record decides if it is of the same `solution` (a digest). Otherwise the assignment with
-    the smallest sum of distances, none above MAX_DISTANCE; what is left gets new ids, largest energy first.
+    The week's own record decides if it is of the same `solution` (a digest). Otherwise the assignment to what
+    this week (from another solution) and the others knew, with the smallest sum of distances, none above
+    MAX_DISTANCE; what is left gets new ids, largest energy first.
     """
     record = catalogue.weeks.get(week)
     if record is not None and record.solution == solution and len(record.sightings) == len(current_a):
         return tuple(s.appliance_id for s in record.sightings)
-    known = sorted(catalogue.nearest(week).values(), key=lambda s: s.appliance_id)
+    known = list(catalogue.nearest(week).values())
     ids: dict[int, str] = {}
     if known:
         distance = np.array(
@@ -115,7 +116,9 @@ def identify(
             ]
         )
         # A pair that is too far costs as much as leaving both alone, so that it never displaces a good one.
-        rows, columns = linear_sum_assignment(np.minimum(distance, 1.0))
+        # Among equals the week that is nearest in time decides, hence the small charge by order.
+        cost = np.minimum(distance, 1.0) + 1e-9 * np.arange(len(known))
+        rows, columns = linear_sum_assignment(cost)
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             if distance[row, column] < 1.0:
                 ids[row] = known[column].appliance_id

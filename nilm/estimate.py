@@ -75,16 +75,16 @@ def fit_estimator(
 
 def independent(solution: Solution, notes: list[str]) -> Solution:
     """The same product with independent columns of Z: a column that others add up to is folded into them."""
-    dependences = diagnose(solution.Z).column_dependences
-    if not dependences:
+    if not solution.Z.any():
+        raise NothingUsableError("no appliance is ever on in this data: every row is explained by nothing")
+    if np.linalg.matrix_rank(solution.Z.astype(np.float64)) == solution.K:
         return solution
+    dependences = diagnose(solution.Z).column_dependences
     W = solution.W.copy()
     for dependence in dependences:
         for k, coefficient in dependence.terms:
             W[k] += float(coefficient) * solution.W[dependence.column]
     kept = np.setdiff1d(np.arange(solution.K), [d.column for d in dependences])
-    if len(kept) == 0:
-        raise NothingUsableError("no appliance is ever on in this data: every row is explained by nothing")
     notes.append(
         f"{len(dependences)} of {solution.K} features were never on, or always on together with others, and "
         "were joined to those: this data cannot separate them."

@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lfm import Solution
+from nilm.activations import ActivationOptions
+from nilm.analyst import AnalystNotes
+from nilm.appliances import build_appliances, measure_loads, name_loads
+from nilm.house import simulated_house
+from nilm.naming import SubmeterMatch
+from nilm.solutions import Factorised, Hopped
+
+HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
+K = 7
+IDS = [f"A{k + 1:02d}" for k in range(K)]
+
+
+@pytest.fixture(scope="module")
+def week() -> Hopped:
+    solution = Solution(HOUSE.Z, HOUSE.W)
+    factorised = Factorised(
+        solution=solution,
+        row=np.arange(solution.N),
+        in_fit=np.ones(solution.N, bool),
+        house="house_1",
+        week="2015-wk01",
+        interval_s=120.0,
+        estimator="switching",
+        seed=0,
+        at_noise_floor=True,
+        feeds_in=False,
+    )
+    return Hopped(
+        factorised=factorised,
+        solution=solution,
+        U=np.eye(K),
+        support=np.linspace(0.4, 1.0, K),
+        corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
+        priors="",
+        objective_before=1.0,
+        objective_after=1.0,
+        residual_before=1.0,
+        residual_after=1.0,
+        relative_residual=0.01,
+        identifiable=False,
+        n_equivalent=3,
+        n_equivalent_is_exact=True,
+        dependencies=(),
+        bias_features=(0,),
+        rank_Z=K,
+        rank_W=K,
+    )
+
+
+def loads_of(week: Hopped):
+    return measure_loads(week, HOUSE.start_utc, HOUSE.voltage_v, options=ActivationOptions())
+
+
+def test_loads_are_measured_as_the_house_was_made(week: Hopped) -> None:
+    for k, load in enumerate(loads_of(week)):
+        assert load.active_w == pytest.approx(HOUSE.watts[k], abs=1e-3)
+        assert load.kind == HOUSE.kinds[k]
+        assert load.share_of_time == pytest.approx(HOUSE.Z[:, k].mean(), abs=1e-6)
+        assert load.energy_kwh == pytest.approx(HOUSE.Z[:, k].sum() * HOUSE.watts[k] / 30_000, abs=1e-4)
+
+
+def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_description(week: Hopped) -> None:
+    matches: list[SubmeterMatch | None] = [None] * K
+    matches[1] = matches[2] = SubmeterMatch("fridge_freezer", 12, 0.9)
+    analyst = AnalystNotes({"A03": "Our kettle"})
+    names = name_loads(loads_of(week), IDS, matches, analyst, interval_s=120)
+    assert names[1] == ("fridge_freezer", "submeter", 0.9)
+    assert names[2] == ("Our kettle", "analyst", None)
+    assert names[0][1:] == ("description", None)
+    assert names[0][0].endswith("W, always on")
+    assert len({name for name, _, _ in names}) == K
+
+
+def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) -> None:
+    loads = loads_of(week)
+    names = [(name, "analyst", None) for name in HOUSE.names]
+    found = build_appliances(
+        week,
+        loads,
+        IDS,
+        names,
+        start_utc=HOUSE.start_utc,
+        not_parts=frozenset(),
+        indistinguishable=[("A02", "A03")],
+    )
+    energies = [a.energy_kwh for a in found]
+    assert energies == sorted(energies, reverse=True)
+    by_name = {a.name: a for a in found}
+    assert by_name["amplifier"].part_of == by_name["television"].appliance_id
+    assert "always while television was on" in by_name["amplifier"].part_evidence
+    assert by_name["fridge"].not_told_apart_from == ("A03",)
+    assert all(a.colour == int(a.appliance_id[1:]) - 1 for a in found)
+    assert by_name["fridge"].support == pytest.approx(0.5)
+    undone = build_appliances(
+        week,
+        loads,
+        IDS,
+        names,
+        start_utc=HOUSE.start_utc,
+        not_parts=frozenset({by_name["amplifier"].appliance_id}),
+        indistinguishable=[],
+    )
+    assert {a.name: a.part_of for a in undone}["amplifier"] is None
+
+
+def test_a_gap_is_taken_out_of_every_activation(week: Hopped) -> None:
+    kept = np.delete(np.arange(len(HOUSE.Z)), np.arange(1000, 1500))
+    solution = Solution(HOUSE.Z[kept], HOUSE.W)
+    cut = replace(week, solution=solution)
+    start = HOUSE.start_utc[kept]
+    for load in measure_loads(cut, start, HOUSE.voltage_v, options=ActivationOptions()):
+        assert sum(a.duration_s for a in load.activations) == 120 * int(load.on.sum())

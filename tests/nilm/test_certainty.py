@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lfm import Solution, diagnose
+from nilm.certainty import certainty_in_words, indistinguishable
+from nilm.house import House, simulated_house
+from nilm.solutions import Factorised, Hopped
+
+HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
+
+
+def hopped(house: House = HOUSE, **changes: object) -> Hopped:
+    solution = Solution(house.Z, house.W)
+    diagnosis = diagnose(house.Z, house.W)
+    K = solution.K
+    factorised = Factorised(
+        solution=solution,
+        row=np.arange(solution.N),
+        in_fit=np.ones(solution.N, bool),
+        house="house_1",
+        week="2015-wk01",
+        interval_s=120.0,
+        estimator="switching",
+        seed=0,
+        at_noise_floor=True,
+        feeds_in=False,
+        notes=("from the fit",),
+    )
+    found = Hopped(
+        factorised=factorised,
+        solution=solution,
+        U=np.eye(K),
+        support=np.ones(K),
+        corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
+        priors="appliances consume",
+        objective_before=1.0,
+        objective_after=1.0,
+        residual_before=1.0,
+        residual_after=1.0,
+        relative_residual=0.01,
+        identifiable=diagnosis.identifiable,
+        n_equivalent=int(diagnosis.n_equivalent),
+        n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
+        dependencies=tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
+        bias_features=diagnosis.bias_features,
+        rank_Z=diagnosis.rank_Z,
+        rank_W=diagnosis.rank_W or 0,
+    )
+    return replace(found, **changes)  # type: ignore[arg-type]
+
+
+def words(week: Hopped):
+    ids = [f"A{k + 1:02d}" for k in range(week.solution.K)]
+    return certainty_in_words(week, appliance_ids=ids, names=HOUSE.names)
+
+
+def test_a_house_with_parts_is_not_identifiable_and_the_words_say_what_binds() -> None:
+    found = words(hopped())
+    assert found.verdict == "not identifiable"
+    assert "amplifier ran only while television did" in found.dependencies
+    assert not any("standby" in sentence for sentence in found.dependencies)
+    assert found.indistinguishable == ()
+    assert found.would_settle == ()
+    count = "exactly" if found.n_equivalent_is_exact else "at least"
+    assert f"{count} {found.n_equivalent:,}" in found.words
+    assert found.notes[0] == "from the fit"
+    assert any("independent shapes" in note for note in found.notes)
+
+
+def test_what_is_in_doubt_is_named_with_what_would_settle_it() -> None:
+    support = np.ones(7)
+    support[HOUSE.names.index("amplifier")] = 0.6
+    week = hopped(support=support)
+    tv, amplifier = (HOUSE.names.index(n) for n in ("television", "amplifier"))
+    (group,) = indistinguishable(week)
+    assert {tv, amplifier} <= set(group)
+    assert "one hour with amplifier on and television off" in words(week).would_settle
+
+
+def test_two_heaters_of_one_size_cannot_be_told_apart() -> None:
+    W = HOUSE.W.copy()
+    W[4] = 1.01 * W[2]
+    week = hopped(replace(HOUSE, W=W))
+    assert indistinguishable(week) == [(2, 4)]
+    assert words(week).indistinguishable == (("A03", "A05"),)
+
+
+@pytest.mark.parametrize(
+    ("identifiable", "verdict", "phrase"),
+    [(True, "identifiable", "proved"), (None, "unknown", "could not be decided")],
+)
+def test_verdicts(identifiable: bool | None, verdict: str, phrase: str) -> None:
+    found = words(hopped(identifiable=identifiable))
+    assert found.verdict == verdict
+    assert phrase in found.words
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    house = simulated_house(seed=1, days=2, n_appliances=14, n_points=64)
+    week = hopped(house)
+    found = certainty_in_words(
+        week, appliance_ids=[f"A{k:02d}" for k in range(14)], names=[f"n{k}" for k in range(14)]
+    )
+    assert len(found.dependencies) == 13
+    assert "more pairs" in found.dependencies[-1]

@@ -1,0 +1,270 @@
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from nilm.analyst import name_appliance, ungroup
+from nilm.disaggregate_week import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.errors import InputFileError, OptionError
+from nilm.publish import PublishOptions, publish_index, publish_week
+
+FILES = {
+    "activations.csv",
+    "activations.parquet",
+    "appliances.csv",
+    "corrections.json",
+    "manifest.json",
+    "quality.json",
+    "report.html",
+    "scores.json",
+    "states.parquet",
+    "summary.json",
+    "waveforms.parquet",
+}
+
+
+def solve(week: Any) -> None:
+    factorised, hopped = week.solutions / "factorised.npz", week.solutions / "hopped.npz"
+    factorise_week(week.waveforms, factorised, FactoriseOptions(), house=week.name, week=week.week)
+    hop_week(factorised, hopped, HopOptions(), waveforms_path=week.waveforms)
+
+
+def publish(week: Any, options: PublishOptions | None = None) -> Path:
+    return publish_week(
+        week.solutions / "hopped.npz",
+        week.outputs,
+        options or PublishOptions(),
+        waveforms_path=week.waveforms,
+        house_folder=week.raw,
+        names_path=week.names,
+        catalogue_path=week.catalogue,
+    )
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, ingested_week: Callable[..., Any]) -> Any:
+    """A house with a gap, clipped rows, submeters and truth, published; not to be changed."""
+    week = ingested_week(
+        tmp_path_factory.mktemp("week"), n_appliances=7, missing=range(300, 330), clipped=(500, 501)
+    )
+    solve(week)
+    publish(week)
+    return week
+
+
+@pytest.fixture
+def own(published: Any, tmp_path: Path) -> Any:
+    """A copy of `published` to change."""
+    shutil.copytree(published.root, tmp_path, dirs_exist_ok=True)
+    return type(published)(**{**vars(published), "root": tmp_path})
+
+
+def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
+    assert {p.name for p in own.outputs.iterdir()} == FILES
+    index = publish_index(own.root / "outputs", own.name)
+    assert own.week in index.read_text(encoding="utf-8")
+    assert own.week in (own.root / "outputs" / own.name / "index.html").read_text(encoding="utf-8")
+
+
+def test_energy_closes_exactly_in_every_file(published: Any) -> None:
+    table = rows(published.outputs / "appliances.csv")
+    quality = json.loads((published.outputs / "quality.json").read_text(), parse_float=Decimal)
+    assert table[-1]["appliance_id"] == "unexplained"
+    assert sum(Decimal(row["energy_kwh"]) for row in table) == quality["metered_kwh"]
+    assert Decimal(table[-1]["energy_kwh"]) == quality["unexplained_kwh"]
+    states = pq.read_table(published.outputs / "states.parquet").to_pandas()
+    assert float(quality["metered_kwh"]) == pytest.approx(states.metered_w.sum() * 120 / 3.6e6, abs=1e-6)
+    runs = rows(published.outputs / "activations.csv")
+    for row in table[:-1]:
+        own_runs = [Decimal(r["energy_kwh"]) for r in runs if r["appliance_id"] == row["appliance_id"]]
+        assert sum(own_runs) == Decimal(row["energy_kwh"])
+        on = states[row["appliance_id"]]
+        assert float(row["energy_kwh"]) == pytest.approx(
+            on.sum() * float(row["active_w"]) * 120 / 3.6e6, abs=1e-6
+        )
+    explained = sum(states[r["appliance_id"]] * float(r["active_w"]) for r in table[:-1])
+    np.testing.assert_allclose(explained, states.explained_w, rtol=1e-9)
+
+
+def test_the_house_is_found_and_named_after_its_submeters(published: Any) -> None:
+    scores = json.loads((published.outputs / "scores.json").read_text())
+    assert scores["source"] == "simulator"
+    assert scores["hamming_after"] == 0
+    assert scores["energy_error"] < 0.01
+    table = rows(published.outputs / "appliances.csv")
+    assert {row["name"] for row in table} >= {"fridge", "kettle", "washing_machine_heater", "television"}
+    columns = (
+        "appliance_id,name,kind,active_w,rms_a,power_factor,thd,share_of_time,activations,energy_kwh,support,"
+        "correction"
+    )
+    assert ",".join(table[0]).startswith(columns)
+    assert ",".join(rows(published.outputs / "activations.csv")[0]).startswith(
+        "appliance_id,name,start_utc,end_utc,duration_s,mean_w,energy_kwh"
+    )
+
+
+def test_no_activation_touches_the_gap(published: Any) -> None:
+    gap = published.house.start_utc[[300, 330]]
+    for run in pq.read_table(published.outputs / "activations.parquet").to_pylist():
+        start, end = (np.datetime64(run[name].replace(tzinfo=None)) for name in ("start_utc", "end_utc"))
+        assert end <= gap[0] or start >= gap[1]
+
+
+def test_clipped_rows_were_read_afterwards(published: Any) -> None:
+    notes = json.loads((published.outputs / "quality.json").read_text())["notes"]
+    assert any("2 rows were left out of the fit" in note for note in notes)
+
+
+def test_waveforms_carry_current_and_voltage(published: Any) -> None:
+    for row in pq.read_table(published.outputs / "waveforms.parquet").to_pylist():
+        watts = np.mean(np.array(row["current_a"]) * np.array(row["voltage_v"]))
+        (own_row,) = [
+            r for r in rows(published.outputs / "appliances.csv") if r["appliance_id"] == row["appliance_id"]
+        ]
+        assert watts == pytest.approx(float(own_row["active_w"]), abs=1e-3)
+
+
+def test_again_does_nothing_and_anew_gives_the_same_bytes(own: Any) -> None:
+    before = bytes_of(own.outputs)
+    stamps = {p: p.stat().st_mtime_ns for p in own.outputs.iterdir()}
+    publish(own)
+    assert {p: p.stat().st_mtime_ns for p in own.outputs.iterdir()} == stamps
+    shutil.rmtree(own.outputs)
+    shutil.rmtree(own.solutions)
+    own.catalogue.unlink()
+    solve(own)
+    publish(own)
+    assert bytes_of(own.outputs) == before
+
+
+def test_ids_survive_the_loss_of_the_catalogue_and_a_second_week_keeps_them(
+    own: Any, ingested_week: Callable[..., Any]
+) -> None:
+    before = bytes_of(own.outputs)
+    own.catalogue.unlink()
+    shutil.rmtree(own.outputs)
+    publish(own)
+    assert bytes_of(own.outputs) == before
+    second = ingested_week(own.root, n_appliances=7, week="2015-wk02")
+    solve(second)
+    own.catalogue.unlink()
+    publish(second)
+    first_ids, second_ids = (
+        {row["name"]: row["appliance_id"] for row in rows(w.outputs / "appliances.csv")}
+        for w in (own, second)
+    )
+    for name in ("fridge", "kettle", "television"):
+        assert first_ids[name] == second_ids[name]
+    assert json.loads((second.outputs / "quality.json").read_text())["catalogue"]["new"] == []
+
+
+def test_another_houses_catalogue_is_not_used_and_not_touched(own: Any) -> None:
+    content = json.loads(own.catalogue.read_text())
+    own.catalogue.write_text(json.dumps({**content, "house": "house_9"}))
+    spoilt = own.catalogue.read_bytes()
+    shutil.rmtree(own.outputs)
+    publish(own)
+    assert own.catalogue.read_bytes() == spoilt
+    notes = json.loads((own.outputs / "quality.json").read_text())["notes"]
+    assert any("catalogue of earlier weeks was not used" in n and "house_9" in n for n in notes)
+
+
+def test_an_analysts_name_stays_whatever_it_is(own: Any) -> None:
+    wild = "=cmd|'/c calc'!A1 <script>alert(1)</script>"
+    name_appliance(own.names, house=own.name, appliance_id="A02", name=wild)
+    name_appliance(own.names, house=own.name, appliance_id="A03", name="../../x")
+    publish(own)
+    table = {row["appliance_id"]: row["name"] for row in rows(own.outputs / "appliances.csv")}
+    assert table["A02"] == "'" + wild
+    assert table["A03"] == "../../x"
+    assert "<script>alert(1)" not in (own.outputs / "report.html").read_text(encoding="utf-8")
+    assert {p.name for p in own.outputs.iterdir()} == FILES
+
+
+def test_a_part_is_suggested_with_evidence_and_can_be_undone(own: Any) -> None:
+    table = {row["name"]: row for row in rows(own.outputs / "appliances.csv")}
+    part, host = table["amplifier"], table["television"]
+    assert part["part_of"] == host["appliance_id"]
+    assert "always while television was on" in (own.outputs / "report.html").read_text(encoding="utf-8")
+    ungroup(own.names, house=own.name, appliance_id=part["appliance_id"])
+    publish(own)
+    again = {row["name"]: row for row in rows(own.outputs / "appliances.csv")}
+    assert again["amplifier"]["part_of"] == ""
+
+
+def test_minimum_durations_shorten_the_list_and_leave_the_energy(own: Any) -> None:
+    before = rows(own.outputs / "activations.csv")
+    publish(own, PublishOptions(min_on_s=600, min_off_s=600, tariff_per_kwh=0.3))
+    after = rows(own.outputs / "activations.csv")
+    assert len(after) < len(before)
+    table = rows(own.outputs / "appliances.csv")
+    quality = json.loads((own.outputs / "quality.json").read_text(), parse_float=Decimal)
+    assert sum(Decimal(row["energy_kwh"]) for row in table) == quality["metered_kwh"]
+
+
+def test_without_submeters_and_truth_names_are_descriptions(tmp_path: Path, ingested_week) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, submeters=False, truth=False)
+    solve(week)
+    publish(week)
+    assert json.loads((week.outputs / "scores.json").read_text())["source"] is None
+    names = {row["name"] for row in rows(week.outputs / "appliances.csv")}
+    assert any("kW heater, about" in name for name in names)
+    notes = json.loads((week.outputs / "quality.json").read_text())["notes"]
+    assert any("no submeters" in note for note in notes)
+
+
+def test_submeters_of_another_period_name_nothing(tmp_path: Path, ingested_week) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, truth=False)
+    for path in week.raw.glob("channel_*.dat"):
+        lines = [line.split() for line in path.read_text().splitlines()]
+        path.write_text("".join(f"{int(t) - 10**7} {w}\n" for t, w in lines))
+    solve(week)
+    publish(week)
+    notes = json.loads((week.outputs / "quality.json").read_text())["notes"]
+    assert any("No submeter covers this period" in note for note in notes)
+
+
+def test_a_week_with_two_usable_hours_is_reported_as_what_it_is(tmp_path: Path, ingested_week) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, missing=[*range(200), *range(260, 1440)])
+    solve(week)
+    publish(week)
+    quality = json.loads((week.outputs / "quality.json").read_text())
+    assert quality["coverage"] == pytest.approx(60 / 5040)
+    table = rows(week.outputs / "appliances.csv")
+    metered = sum(Decimal(row["energy_kwh"]) for row in table)
+    assert metered == Decimal(str(quality["metered_kwh"]))
+
+
+def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> None:
+    ingested_week(own.root, n_appliances=4, days=0.5)
+    with pytest.raises(InputFileError, match="factorise the week again"):
+        publish(own)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tariff_per_kwh": -1}, "tariff_per_kwh"),
+        ({"currency": ""}, "currency"),
+        ({"min_off_s": -5}, "min_off_s"),
+    ],
+)
+def test_options_out_of_range_are_refused_when_made(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        PublishOptions(**options)
