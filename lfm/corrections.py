@@ -4,8 +4,9 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
+from lfm.errors import BinaryMatrix, FloatMatrix
 
 Terms = tuple[tuple[int, float], ...]
 
@@ -71,13 +72,12 @@ def _kind(on: Terms, feature: Terms, always_on: np.ndarray) -> CorrectionKind:
     return CorrectionKind.SPLIT if negative else CorrectionKind.DUPLICATED
 
 
-def describe_corrections(
-    Z: BinaryMatrix, U: FloatMatrix, inverse: FloatMatrix, f: IntMatrix
-) -> list[Correction]:
-    """One `Correction` per column of U, for Z (N, K) of the start, U⁻¹ and f(Zu) of each column."""
+def describe_corrections(Z: BinaryMatrix, U: FloatMatrix, exact: NDArray[np.bool_]) -> tuple[Correction, ...]:
+    """One `Correction` per column of U (K, K); `exact` (K,) says where ZU, for the start's Z, came back."""
     always_on = np.asarray(Z.all(axis=0))
+    inverse = np.linalg.inv(U)
     found = []
     for k in range(U.shape[1]):
         on, feature = _terms(U[:, k]), _terms(inverse[k])
-        found.append(Correction(k, _kind(on, feature, always_on), on, feature, exact=bool(f[k] == 0)))
-    return found
+        found.append(Correction(k, _kind(on, feature, always_on), on, feature, exact=bool(exact[k])))
+    return tuple(found)

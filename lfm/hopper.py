@@ -1,17 +1,12 @@
 """Algorithm 2, the Equivalence Hopper: from a solution (Z, W) to the equivalent one with the best prior.
 
-A step looks at every exchange of one column of U for one candidate. β = ∞ takes the best until none is
-better (and tries again from a few random exchanges away); β < ∞ draws from exp(−βg), over all columns and
-candidates at once. The printed algorithm takes that draw as it is, which leaves exp(−βg)·S(U) invariant,
-S(U) being the sum over the neighbourhood; accepting with min(1, S(U)/S(U′)) makes the chain exact
-(docs/decisions/0031).
-
-Owns the walk and what comes back. Prices are `lfm.objective`, exact exchange is `lfm.exchange`.
+Owns the promises: the best visited solution comes back, never worse than the start in objective and never
+beyond the stated tolerance in residual. The walk itself is `lfm.walk`.
 """
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,30 +14,33 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm.candidates import Candidates, enumerate_candidates
-from lfm.compiled import compiled
 from lfm.corrections import Correction, describe_corrections
-from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.decoding import decode_rows
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, RankDeficientError, check_real
 from lfm.lattice import nonbinarity
 from lfm.objective import Objective, projected_columns
 from lfm.priors import Prior
 from lfm.solution import Solution
+from lfm.walk import Walk
 
 logger = logging.getLogger(__name__)
 
 RESIDUAL_TOLERANCE = 0.01  # of the start's residual
 _SUPPORT_STEPS = 200
 _KICK = 3  # random exchanges that a restart begins with
-_GAIN = 1e-9  # relative to the objective: less than this is rounding
+_MAX_ROUNDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Hop:
     """What a hop found.
 
-    `solution` is the best visited: (ZU, U⁻¹W), or for candidates with f > 0 the projection of ZU to binary
-    and W refitted to X. `trace` holds the objective after each step. `support` (K,) is the share of the
-    chain's weight in which each returned column appears: of the chain itself if β < ∞, else of a short
-    chain at β = 1 from the returned solution. `complete` says whether the candidates were all there are.
+    `solution` is the best visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W
+    refitted to X. `objective_before` and `objective_after` are the sums of the priors, to which a tolerant
+    hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes. `trace` holds Σ priors + γf after each
+    step. `support` (K,) is the share of the chain's weight in which each returned column appears: of the
+    chain itself if β < ∞, else of a short chain at β = 1 from the returned solution. `complete` says
+    whether the candidates were all there are.
     """
 
     solution: Solution
@@ -55,140 +53,24 @@ class Hop:
     complete: bool
 
 
-@compiled
-def _draw(changes: FloatMatrix, beta: float, uniform: float) -> tuple[int, int, float]:
-    """(k, i) with probability ∝ exp(−β·change), and log Σ exp(−β·change)."""
-    K, n = changes.shape
-    lowest = np.inf
-    for k in range(K):
-        for i in range(n):
-            lowest = min(lowest, changes[k, i])
-    weights = np.zeros(K)
-    for k in range(K):
-        for i in range(n):
-            if changes[k, i] < np.inf:
-                weights[k] += np.exp(-beta * (changes[k, i] - lowest))
-    left = uniform * weights.sum()
-    row = 0
-    while row < K - 1 and left > weights[row]:
-        left -= weights[row]
-        row += 1
-    chosen = -1
-    for i in range(n):
-        if changes[row, i] < np.inf:
-            weight = np.exp(-beta * (changes[row, i] - lowest))
-            if weight > 0:
-                chosen = i
-                left -= weight
-                if left <= 0:
-                    break
-    return row, chosen, -beta * lowest + np.log(weights.sum())
+@dataclass(frozen=True)
+class _Options:
+    """What stays the same in every round of a hop."""
 
+    priors: tuple[Prior, ...]
+    unimodular: bool
+    gamma: float
+    beta: float
+    n_steps: int
+    n_restarts: int
+    rng: np.random.Generator
+    X: FloatMatrix | None
+    residual_limit: float
+    tolerant: bool
 
-class _Walk:
-    """An objective on its way, and the best of what it has visited.
-
-    Among states no worse than the start, a smaller lattice index counts before a smaller objective if
-    `unimodular`: a larger index means that Z uses only part of the lattice (method 4.2).
-    """
-
-    def __init__(self, objective: Objective, *, unimodular: bool, rng: np.random.Generator) -> None:
-        self.objective = objective
-        self.start = objective.value
-        self.trace: list[float] = []
-        self.visited_best: list[IntMatrix] = []
-        self._unimodular = unimodular
-        self._rng = rng
-        self._slack = _GAIN * (1 + abs(objective.value))
-        self._best: tuple[int, float] | None = None
-        self._record()
-
-    def _record(self) -> None:
-        objective = self.objective
-        index = abs(objective.tableau.determinant) if self._unimodular else 1
-        if objective.value > self.start + self._slack:
-            return
-        best = self._best
-        if best is None or index < best[0] or (index == best[0] and objective.value < best[1] - self._slack):
-            self._best = (index, objective.value)
-            self.visited_best.append(objective.tableau.columns.copy())
-
-    def _take(self, k: int, i: int, change: float) -> None:
-        self.objective.exchange(k, i, change)
-        self.trace.append(self.objective.value)
-        self._record()
-
-    def descend(self, n_steps: int) -> int:
-        """Best exchange after best exchange until none is better; returns the steps taken."""
-        for step in range(n_steps):
-            changes = self.objective.changes()
-            k, i = divmod(int(np.argmin(changes)), changes.shape[1])
-            if changes[k, i] >= -self._slack:
-                down = self._way_down(changes)
-                if down is None:
-                    return step
-                k, i = down
-            self._take(k, i, float(changes[k, i]))
-        return n_steps
-
-    def _way_down(self, changes: FloatMatrix) -> tuple[int, int] | None:
-        """The best exchange that lowers the lattice index, where one exists."""
-        tableau = self.objective.tableau
-        if not self._unimodular or abs(tableau.determinant) == 1:
-            return None
-        lower = np.where(np.abs(tableau.minors) < abs(tableau.determinant), changes, np.inf)
-        k, i = divmod(int(np.argmin(lower)), lower.shape[1])
-        return (k, i) if np.isfinite(lower[k, i]) else None
-
-    def kick(self, n_exchanges: int) -> None:
-        """A few exchanges drawn evenly from all that are allowed."""
-        for _ in range(n_exchanges):
-            changes = self.objective.changes()
-            moves = np.flatnonzero(np.isfinite(changes))
-            k, i = divmod(int(self._rng.choice(moves)), changes.shape[1])
-            self._take(k, i, float(changes[k, i]))
-
-    def go_to(self, columns: IntMatrix) -> None:
-        """Exchange until U consists of the candidates `columns` in some order (leaves no trace)."""
-        tableau = self.objective.tableau
-        wanted = set(columns.tolist())
-        while True:
-            free = [k for k in range(len(columns)) if int(tableau.columns[k]) not in wanted]
-            missing = np.array(sorted(wanted - set(tableau.columns.tolist())), dtype=np.int64)
-            if not free:
-                break
-            # Matroid exchange: some missing candidate fits in place of any column that is not wanted.
-            block = np.abs(tableau.minors[free][:, missing])
-            a, b = divmod(int(np.argmax(block > 0)), len(missing))
-            self.objective.exchange(free[a], int(missing[b]), 0.0)
-        self.objective.refresh()
-
-    def boltzmann(self, beta: float, n_steps: int) -> FloatMatrix:
-        """The share of `n_steps` steps of the chain at β in which each candidate is a column of U, (n,)."""
-        objective = self.objective
-        share = np.zeros(objective.tableau.minors.shape[1])
-        changes = objective.changes()
-        k, i, log_sum = _draw(changes, beta, self._rng.random())
-        for _ in range(n_steps):
-            old, value = int(objective.tableau.columns[k]), objective.value
-            if i != old:
-                change = float(changes[k, i])
-                objective.exchange(k, i, change)
-                k_next, i_next, log_sum_next = _draw(objective.changes(), beta, self._rng.random())
-                # S(U)/S(U′): each neighbourhood sum carries the factor exp(−βg) of its own centre.
-                log_ratio = log_sum - log_sum_next + beta * change
-                if self._rng.random() < math.exp(min(0.0, log_ratio)):
-                    k, i, log_sum = k_next, i_next, log_sum_next
-                    self._record()
-                else:
-                    objective.exchange(k, old, -change)
-                    objective.value = value
-                    k, i, log_sum = _draw(objective.changes(), beta, self._rng.random())
-            else:
-                k, i, log_sum = _draw(changes, beta, self._rng.random())
-            self.trace.append(objective.value)
-            share[objective.tableau.columns] += 1
-        return share / n_steps
+    def value(self, solution: Solution) -> float:
+        fit = solution.residual(self.X) ** 2 if self.tolerant and self.X is not None else 0.0
+        return fit + sum(prior.value(solution) for prior in self.priors)
 
 
 def _check(priors: Sequence[Prior], beta: float, n_steps: int, gamma: float) -> None:
@@ -228,7 +110,7 @@ def hop(
     priors: Sequence[Prior],
     candidates: Candidates | None = None,
     unimodular: bool = True,
-    gamma: float = 1.0,
+    gamma: float = 0.01,
     beta: float = math.inf,
     n_steps: int = 1000,
     n_restarts: int = 10,
@@ -241,9 +123,12 @@ def hop(
     `candidates` default to all strict ones; `unimodular` forbids exchanges that raise the lattice index of
     Z. `n_steps` bounds the exchanges (restarts included) or is the length of the chain if β < ∞;
     `n_restarts` are the further descents, each from a few random exchanges away from the best (β = ∞ only).
-    Candidates with f > 0 need X (N, D): Z is projected to binary, W refitted, and the best visited solution
-    whose residual is at most (1 + residual_tolerance) times that of the start, or of rounding size, comes
-    back. `rng` None is a generator with a fixed seed: the same call gives the same answer.
+
+    Candidates with f > 0 need X (N, D): Z is projected to binary (each row to its nearest combination of
+    the refitted features, or entry by entry if that keeps fewer promises), W is refitted, and the hop goes
+    on from there, at most five rounds. With X given, what comes back has a residual of at most (1 +
+    residual_tolerance) times the start's. `rng` None is a generator with a fixed seed: the same call gives
+    the same answer.
     """
     _check(priors, beta, n_steps, gamma)
     if candidates is None:
@@ -251,42 +136,137 @@ def hop(
     _check_candidates(solution, candidates, X)
     if not candidates.complete:
         logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
-    rng = np.random.default_rng(0) if rng is None else rng
-    objective = Objective(solution, candidates, priors, gamma=gamma, unimodular=unimodular)
-    walk = _Walk(objective, unimodular=unimodular, rng=rng)
-    before = objective.value
-    share: FloatMatrix | None = None
-    if math.isinf(beta):
-        steps = walk.descend(n_steps)
-        for _ in range(n_restarts if len(candidates) > solution.K else 0):
-            if steps + _KICK >= n_steps:
-                break
-            walk.go_to(walk.visited_best[-1])
-            walk.kick(_KICK)
-            steps += _KICK + walk.descend(n_steps - steps - _KICK)
-    else:
-        share = walk.boltzmann(beta, n_steps)
-        walk.go_to(walk.visited_best[-1])
-        walk.descend(n_steps)
-    trace = np.array(walk.trace)
-    found, after = _settle(walk, solution, candidates, priors, gamma, X, residual_tolerance)
-    tableau = objective.tableau
-    order = _familiar_order(tableau.U)
-    columns = tableau.columns[order]
-    U, inverse = tableau.U[:, order], tableau.inverse[order]
-    found = Solution(found.Z[:, order], found.W[order])
-    if share is None:
-        share = walk.boltzmann(1.0, min(n_steps, _SUPPORT_STEPS))
+    residual_limit = math.inf
+    if X is not None:
+        X = check_real("X", X)
+        # The floor lets a start that fits exactly be left by rounding, and by nothing more.
+        residual_limit = (1 + residual_tolerance) * solution.residual(X) + 1e-9 * float(np.linalg.norm(X))
+    tolerant = X is not None and candidates.max_nonbinarity > 0
+    options = _Options(
+        priors=tuple(priors),
+        unimodular=unimodular,
+        gamma=gamma,
+        beta=beta,
+        n_steps=n_steps,
+        n_restarts=n_restarts,
+        rng=np.random.default_rng(0) if rng is None else rng,
+        X=X,
+        residual_limit=residual_limit,
+        tolerant=tolerant,
+    )
+    before = options.value(solution)
+    rounds = [_round(solution, candidates, options)]
+    while tolerant and len(rounds) < _MAX_ROUNDS and not rounds[-1].settled:
+        last = rounds[-1].solution
+        try:
+            further = enumerate_candidates(last.Z, max_nonbinarity=candidates.max_nonbinarity)
+        except RankDeficientError:
+            break
+        rounds.append(_round(last, further, options))
+    values = [options.value(one.solution) for one in rounds]
+    objective_limit = before + 1e-9 * (1 + abs(before))
+    kept = max((r for r, value in enumerate(values) if value <= objective_limit), default=-1)
+    U = np.eye(solution.K)
+    for one in rounds[: kept + 1]:
+        U = U @ one.U
+    found = rounds[kept].solution if kept >= 0 else solution
+    exact = np.all(np.abs(solution.Z @ U - found.Z) < 1e-6, axis=0)
     return Hop(
         solution=found,
         U=U,
         objective_before=before,
-        objective_after=after,
-        trace=trace,
-        support=share[columns],
-        corrections=tuple(describe_corrections(solution.Z, U, inverse, candidates.f[columns])),
+        objective_after=values[kept] if kept >= 0 else before,
+        trace=np.concatenate([one.trace for one in rounds]),
+        support=_support(rounds[max(kept, 0)], options, stayed=kept < 0),
+        corrections=describe_corrections(solution.Z, U, exact),
         complete=candidates.complete,
     )
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One walk from U = I: what it settled on, with features that are still there in their old place."""
+
+    solution: Solution
+    U: FloatMatrix
+    columns: IntMatrix  # (K,) the candidates that U consists of
+    walk: Walk
+    trace: FloatMatrix
+    settled: bool  # it ended where it began
+
+
+def _round(solution: Solution, candidates: Candidates, options: _Options) -> _Round:
+    """The best solution of one walk that keeps the promise on the residual."""
+    objective = Objective(
+        solution, candidates, options.priors, gamma=options.gamma, unimodular=options.unimodular
+    )
+    walk = Walk(objective, unimodular=options.unimodular, rng=options.rng)
+    if math.isinf(options.beta):
+        steps = walk.descend(options.n_steps)
+        for _ in range(options.n_restarts if len(candidates) > solution.K else 0):
+            if steps + _KICK >= options.n_steps:
+                break
+            walk.go_to(walk.visited_best[-1])
+            walk.kick(_KICK)
+            steps += _KICK + walk.descend(options.n_steps - steps - _KICK)
+    else:
+        walk.boltzmann(options.beta, options.n_steps)
+        walk.go_to(walk.visited_best[-1])
+        walk.descend(options.n_steps)
+    trace = np.array(walk.trace)
+    found = _settle(walk, solution, options)
+    U = objective.tableau.U
+    order = _familiar_order(U)
+    found = Solution(found.Z[:, order], found.W[order])
+    return _Round(
+        solution=found,
+        U=U[:, order],
+        columns=objective.tableau.columns[order],
+        walk=walk,
+        trace=trace,
+        settled=np.array_equal(found.Z, solution.Z),
+    )
+
+
+def _support(one: _Round, options: _Options, *, stayed: bool) -> FloatMatrix:
+    """The share of the chain's weight in which each returned column appears, (K,)."""
+    columns = one.columns
+    if stayed:
+        columns = one.walk.visited_best[0]
+        one.walk.go_to(columns)
+    if math.isinf(options.beta):
+        one.walk.boltzmann(1.0, min(options.n_steps, _SUPPORT_STEPS))
+    return one.walk.share[columns]
+
+
+def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
+    """The best visited solution that keeps the promise on the residual; the walk ends there."""
+    for columns in reversed(walk.visited_best):
+        walk.go_to(columns)
+        tableau = walk.objective.tableau
+        Z = projected_columns(solution.Z, tableau.U)
+        if not options.tolerant:
+            exact = Solution(Z, np.asarray(tableau.inverse @ solution.W))
+            if options.X is None or exact.residual(options.X) <= options.residual_limit:
+                return exact
+            continue
+        assert options.X is not None
+        for found in _refitted(Z, options.X):
+            if found.residual(options.X) <= options.residual_limit:
+                return found
+    walk.go_to(walk.visited_best[0])
+    return solution
+
+
+def _refitted(Z: BinaryMatrix, X: FloatMatrix) -> Iterator[Solution]:
+    """Solutions near and at Z with W by least squares, if their rank is K; the more likely one first."""
+    W, _, rank, _ = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)
+    decoded = decode_rows(X, W)
+    W_decoded, _, rank_decoded, _ = np.linalg.lstsq(decoded.astype(np.float64), X, rcond=None)
+    if rank_decoded == Z.shape[1]:
+        yield Solution(decoded, np.asarray(W_decoded, dtype=np.float64))
+    if rank == Z.shape[1]:
+        yield Solution(Z, np.asarray(W, dtype=np.float64))
 
 
 def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:
@@ -295,39 +275,3 @@ def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:
     likeness = nonzero / nonzero.sum(axis=0)
     order: NDArray[np.intp] = linear_sum_assignment(-likeness)[1]
     return order
-
-
-def _settle(
-    walk: _Walk,
-    solution: Solution,
-    candidates: Candidates,
-    priors: Sequence[Prior],
-    gamma: float,
-    X: ArrayLike | None,
-    residual_tolerance: float,
-) -> tuple[Solution, float]:
-    """The best visited solution that keeps the promises on objective and residual; the walk ends there."""
-    if X is not None:
-        X = check_real("X", X)
-        # The floor lets a start that fits exactly be left by rounding, and by nothing more.
-        limit = (1 + residual_tolerance) * solution.residual(X) + 1e-9 * float(np.linalg.norm(X))
-    for columns in reversed(walk.visited_best):
-        walk.go_to(columns)
-        tableau = walk.objective.tableau
-        Z = projected_columns(solution.Z, tableau.U)
-        if not candidates.f[tableau.columns].any():
-            found = Solution(Z, np.asarray(tableau.inverse @ solution.W))
-            if X is not None and found.residual(X) > limit:
-                continue
-            return found, walk.objective.value
-        assert X is not None
-        W, _, rank, _ = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)
-        if rank < solution.K:
-            continue
-        found = Solution(Z, np.asarray(W, dtype=np.float64))
-        after = sum(prior.value(found) for prior in priors) + gamma * float(
-            candidates.f[tableau.columns].sum()
-        )
-        if found.residual(X) <= limit and after <= walk.start:
-            return found, after
-    raise AssertionError("the start itself keeps every promise")
