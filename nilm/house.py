@@ -28,7 +28,7 @@ _SIZE_SPREAD = 0.04
 _MAX_APPLIANCES = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class House:
     """The truth about one simulated house: X = ZW + noise."""
 

@@ -202,7 +202,7 @@ EXTRAS = (
     (
         Model(
             "vacuum cleaner",
-            "dimmed light",
+            "mixed",
             850,
             _dimmed,
             meals((11.0,), probability=0.5, lasts_s=(900, 2400)),

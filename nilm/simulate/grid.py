@@ -22,8 +22,8 @@ class Conditions:
     voltage_swing: float = 0.003  # largest slow departure from nominal volts, a ratio
     source_ohm: float = 0.05  # resistance of the street: volts sag by this times the active current
     drift: float = 0.01  # standard deviation of an activation's amplitude, a ratio
-    noise_v: float = 0.1  # volts RMS in each sample
-    noise_a: float = 0.02  # amps RMS in each sample
+    noise_v: float = 0.02  # volts RMS in each sample
+    noise_a: float = 0.005  # amps RMS in each sample: 84 dB below full scale, as good sound cards have
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

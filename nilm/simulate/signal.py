@@ -37,7 +37,7 @@ def _periodic(table: FloatArray, cycles: FloatArray) -> FloatArray:
     return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signal:
     """The electrical life of a house over a week; times are seconds since its first row."""
 
@@ -56,8 +56,12 @@ class Signal:
 
     def level(self, time_s: FloatArray) -> FloatArray:
         """(T,) voltage at the meter over nominal, with the sag that the loads cause."""
-        active_a = self.amplitudes @ self.house.watts / NOMINAL_V
-        return self.mains.level(time_s) - self.source_ohm * active_a[self.state(time_s)] / NOMINAL_V
+        return self._sagged(self.mains.level(time_s), self.state(time_s))
+
+    def _sagged(self, level: FloatArray, state: NDArray[np.int64]) -> FloatArray:
+        """What the street's resistance leaves of its level in these states."""
+        active_a = self.amplitudes[state] @ self.house.watts / NOMINAL_V
+        return np.asarray(level - self.source_ohm * active_a / NOMINAL_V, dtype=np.float64)
 
     def rms_v(self, time_s: FloatArray) -> FloatArray:
         """(T,) RMS voltage at the meter."""
@@ -94,8 +98,7 @@ class Signal:
         voltage, current = np.empty(n_samples), np.empty(n_samples)
         for first, end in zip([0, *edges], [*edges, n_samples], strict=True):
             here = slice(int(first), int(end))
-            active_a = self.amplitudes[state[first]] @ self.house.watts / NOMINAL_V
-            level = float(self.mains.level(second[first])) - self.source_ohm * active_a / NOMINAL_V
+            level = float(self._sagged(self.mains.level(second[first]), state[first]))
             voltage[here] = level * _periodic(self._voltage, cycles[here])
             drawn = self.amplitudes[state[first]] * level**self._exponents
             current[here] = _periodic(drawn @ self._currents, cycles[here])

@@ -60,7 +60,7 @@ def simulate_week(
     """Write one week of a house below raw_root as UK-DALE lies on disk, and its truth.
 
     The same arguments give the same bytes. One seed is one house: its weeks share appliances and differ in
-    schedule. A week simulated before is replaced. `continuous` writes the whole signal (about 100 MB an hour)
+    schedule. A week simulated before is replaced. `continuous` writes the whole signal (about 200 MB an hour)
     in place of windows around the rows. Raises OptionError for a folder that was not simulated, options out
     of range, and a fault in an hour that the week does not have.
     """
