@@ -20,7 +20,7 @@ transcribe_task = Task(transcribe, name="transcribe", task_run_name="{audio.name
 def piano(
     audio: Path,
     components: Annotated[int, Field(ge=1, le=200)] = 40,
-    estimator: Literal["latent-lasso", "meibp"] = "latent-lasso",
+    estimator: Literal["meibp", "latent-lasso"] = "meibp",
     seed: int | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
@@ -32,7 +32,7 @@ def piano(
     Args:
         audio: The recording: WAV, FLAC or OGG.
         components: Number of features K (for meibp, where it starts).
-        estimator: latent-lasso or meibp.
+        estimator: meibp (non-negative features) or latent-lasso.
         seed: Seed of everything random; the setting if empty.
         data_root: Where the spectra are kept; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.

@@ -6,7 +6,7 @@ stopped, and a changed option or changed code redoes only what it touches.
 
 import io
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -24,27 +24,14 @@ from nilm.store import Step, code_version, digest, publish, recorded_result, why
 log = logging.getLogger(__name__)
 
 EXPERIMENTS = ("theorems", "fig1", "table2", "fig3", "beyond", "table1", "fig4")  # the quick ones first
-Progress = Callable[[str, int, int], None]  # name, number done, number in all
 
 
-def run_experiments(
-    folder: Path, *, only: Sequence[str] = (), scale: Scale | None = None, progress: Progress | None = None
-) -> Path:
-    """The index page in `folder`, after every asked-for experiment (all of them by default) is current."""
-    scale = scale or Scale()
+def chosen_experiments(only: Sequence[str]) -> list[str]:
+    """The experiments named in `only` (all of them if it is empty), in the order they are run."""
     unknown = [name for name in only if name not in EXPERIMENTS]
     if unknown:
         raise OptionError(f"no experiment {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}")
-    wanted = [name for name in EXPERIMENTS if not only or name in only]
-    for done, name in enumerate(wanted):
-        if progress:
-            progress(name, done, len(wanted))
-        run_experiment(folder, name, scale)
-    if progress:
-        progress("", len(wanted), len(wanted))
-    index = folder / "index.html"
-    write_text(index, _index_page(folder))
-    return index
+    return [name for name in EXPERIMENTS if not only or name in only]
 
 
 def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
@@ -119,12 +106,13 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _index_page(folder: Path) -> str:
-    """The list of the experiments that lie in the folder, from their pages."""
-    manifest = folder / "manifest.json"
+def write_index(folder: Path) -> Path:
+    """The path of the page that lists the experiments in the folder."""
     entries = []
     for name in EXPERIMENTS:
         if (folder / f"{name}.html").is_file():
-            result = recorded_result(manifest, name)
+            result = recorded_result(folder / "manifest.json", name)
             entries.append({"href": f"{name}.html", "title": result["title"], "quick": result["quick"]})
-    return environment().get_template("experiments.html").render(entries=entries)
+    index = folder / "index.html"
+    write_text(index, environment().get_template("experiments.html").render(entries=entries))
+    return index

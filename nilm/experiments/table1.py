@@ -1,0 +1,129 @@
+"""Table 1: residual and E_Reg on currents and piano, before and after the hoppers.
+
+The paper does not state how it normalises X, so its residuals and regularisers cannot be compared as numbers;
+the change in percent can. Here X is divided by the root mean square of its entries, and the residual is
+printed raw and relative to ‖X‖.
+"""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from lfm import MEIBP, LatentLasso
+from lfm.errors import FloatMatrix
+from nilm.experiments.hoppers import OURS, PAPERS, with_both
+from nilm.experiments.outcome import Outcome, Scale
+from nilm.house import observe, simulated_house
+from nilm.piano import SpectraOptions, power_spectra, read_audio
+from nilm.tables import read_week
+from nilm.tune import synthesise, tiny_tune
+
+SEED = 5000
+NOISE_A = 0.02
+
+# dataset, algorithm, K → the paper's residual, E_Reg before and after
+PAPER = {
+    ("currents", "LatentLasso", 5): (0.422, 0.692, 0.677),
+    ("currents", "LatentLasso", 10): (0.247, 1.574, 1.480),
+    ("piano", "LatentLasso", 20): (0.830, 0.699, 0.698),
+    ("piano", "LatentLasso", 40): (0.698, 0.492, 0.491),
+    ("piano", "MEIBP", 49): (0.700, 0.635, 0.625),
+}
+
+
+def currents(scale: Scale) -> dict[str, FloatMatrix]:
+    """The weeks of current (N, D) at hand: simulated, summed from real cycles, and UK-DALE itself."""
+    days = 1.0 if scale.quick else 7.0
+    rng = np.random.default_rng(SEED)
+    weeks = {"simulated week": observe(simulated_house(seed=SEED, days=days), noise_a=NOISE_A, rng=rng)}
+    cycles = Path(scale.real_data) / "appliances" / "hfhad_cycles.npz" if scale.real_data else None
+    if cycles and cycles.is_file():
+        house = simulated_house(seed=SEED, days=days, waveforms=cycles)
+        weeks["week summed from real cycles"] = observe(house, noise_a=NOISE_A, rng=rng)
+    if scale.uk_dale and Path(scale.uk_dale).is_file():
+        weeks["UK-DALE house 1, 2015, week 1"] = read_week(Path(scale.uk_dale)).current_a.astype(np.float64)
+    return weeks
+
+
+def piano(scale: Scale) -> dict[str, FloatMatrix]:
+    """The power spectra at hand: the paper's piece, rendered from MIDI, or else a synthesised tune."""
+    piece = Path(scale.real_data) / "piano" / "bach_850.flac" if scale.real_data else None
+    if piece and piece.is_file():
+        samples, rate = read_audio(piece)
+        name = "BWV 850, rendered"
+        if scale.quick:
+            samples, name = samples[: 20 * rate], "BWV 850, rendered, first 20 s"
+        return {name: power_spectra(samples, rate, SpectraOptions()).power}
+    return {"synthesised tune": power_spectra(synthesise(tiny_tune()), 22050, SpectraOptions()).power}
+
+
+def rows(scale: Scale) -> Iterator[dict[str, object]]:
+    """One row per data set, algorithm and K."""
+    sets = [("currents", name, X) for name, X in currents(scale).items()]
+    sets += [("piano", name, X) for name, X in piano(scale).items()]
+    for family, name, X_raw in sets:
+        X = X_raw / np.sqrt(np.mean(X_raw**2))
+        for kind, algorithm, K in PAPER:
+            if kind != family:
+                continue
+            estimator = MEIBP if algorithm == "MEIBP" else LatentLasso
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # compared as it is, as in the paper
+                solution = estimator(n_components=K, random_state=SEED).fit(X).solution_
+            hopped = with_both(solution, X, np.random.default_rng(SEED))
+            before = solution.regulariser
+            row: dict[str, object] = {
+                "dataset": name,
+                "algorithm": algorithm,
+                "K": solution.K,
+                "residual": solution.residual(X),
+                "relative_residual": solution.residual(X) / float(np.linalg.norm(X)),
+                "regulariser": before,
+            }
+            for label, hopper in (("paper", PAPERS), ("ours", OURS)):
+                after = hopped[hopper]
+                row[f"residual_{label}_hopper"] = after.residual(X)
+                row[f"regulariser_{label}_hopper"] = after.regulariser
+                row[f"change_{label}_hopper_percent"] = 100 * (after.regulariser / before - 1)
+            paper_residual, paper_before, paper_after = PAPER[kind, algorithm, K]
+            row["paper_K"] = K
+            row["paper_residual"] = paper_residual
+            row["paper_change_percent"] = 100 * (paper_after / paper_before - 1)
+            yield row
+
+
+def run(scale: Scale) -> Outcome:
+    """The table over every data set that is at hand."""
+    table = pd.DataFrame(rows(scale))
+    same = table[["residual_paper_hopper", "residual_ours_hopper"]].map(_four_digits)
+    unchanged = same.eq(table["residual"].map(_four_digits), axis=0).all(axis=1)
+    table.insert(6, "residual_unchanged_to_4_digits", unchanged)
+    worst = table["change_ours_hopper_percent"].max()
+    return Outcome(
+        title="Table 1: regulariser before and after the hopper",
+        paper="E_Reg falls by 0.2% to 6.0%; residuals do not change in 4 digits.",
+        ours=(
+            f"Over {len(table)} rows E_Reg changes by {table['change_ours_hopper_percent'].min():.1f}% to "
+            f"{worst:.1f}% with our hopper and by {table['change_paper_hopper_percent'].min():.1f}% to "
+            f"{table['change_paper_hopper_percent'].max():.1f}% with the paper's; the residual is unchanged "
+            f"to 4 digits in {int(unchanged.sum())} of {len(table)}."
+        ),
+        differs=(
+            "UK-DALE cannot be had here: the currents are a simulated week and a week that we summed from "
+            "real single-appliance cycles; with a copy of house 1, 2015, week 1 in data/raw it is "
+            "a row of the table.",
+            "The piano piece is the paper's, rendered from MIDI; the paper used a recording.",
+            "The paper's normalisation of X is not stated; compare the changes in percent.",
+            "Our hopper keeps |det U| = 1, so its E_Reg can stay above that of the paper's hopper.",
+        ),
+        tables={"table1": table},
+        seeds=str(SEED),
+    )
+
+
+def _four_digits(value: float) -> str:
+    return f"{value:.4g}"
