@@ -97,7 +97,7 @@ def transcribe_spectra(
         spectra=spectra,
         baseline=baseline,
         solution=solution,
-        corrections=tuple(str(c) for c in hopped.corrections if c.kind is not CorrectionKind.UNCHANGED) if hopped else (),
+        corrections=_in_words(hopped),
         residual_before=baseline.residual(X) / scale,
         residual_after=solution.residual(X) / scale,
         pitches=tuple(pitches),
@@ -113,12 +113,19 @@ def transcribe_spectra(
 def _hop(baseline: Solution, X: FloatMatrix, seed: int) -> Hop | None:
     """The hop with small, non-negative features; None where Z has dependent columns and no finite class."""
     try:
-        candidates = enumerate_candidates(baseline.Z, max_nonbinarity=baseline.N // 200)
+        candidates = enumerate_candidates(baseline.Z)
     except RankDeficientError as error:
         log.warning("no hop: %s", error)
         return None
     priors = [GaussianW(1.0), NonNegativeW(10.0)]
     return hop(baseline, priors=priors, candidates=candidates, rng=np.random.default_rng(seed), X=X)
+
+
+def _in_words(hopped: Hop | None) -> tuple[str, ...]:
+    """What the hop changed, one line per changed feature."""
+    if hopped is None:
+        return ()
+    return tuple(str(c) for c in hopped.corrections if c.kind is not CorrectionKind.UNCHANGED)
 
 
 def _scores(

@@ -10,12 +10,14 @@ from lfm.errors import FloatMatrix, RankDeficientError
 N_SAMPLES = 1000  # N_s of Sec. 5
 N_STEPS = 1000  # M of Sec. 5
 WITHOUT, PAPERS, OURS = "without", "paper's hopper", "our hopper"
-TOLERANCE = 0.01  # ours: candidates may break at most this share of the rows
+TOLERANCE = 0.01  # candidates may break about this share of the rows
 
 
-def papers_hopper(solution: Solution, X: FloatMatrix, rng: np.random.Generator) -> Solution:
-    """Algorithm 1 (N_s = 1000, tolerant) and Algorithm 2 (M = 1000, greedy, any regular U), ‖W‖² prior."""
-    decay = 1 / max(1.0, TOLERANCE * solution.N / 4)
+def papers_hopper(
+    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+) -> Solution:
+    """Algorithm 1 (N_s = 1000) and Algorithm 2 (M = 1000, greedy, any regular U), ‖W‖² prior."""
+    decay = 4 / (tolerance * solution.N) if tolerance else math.inf  # strict without tolerance
     candidates = sample_candidates(solution.Z, n_samples=N_SAMPLES, decay=decay, rng=rng)
     return hop(
         solution,
@@ -29,15 +31,19 @@ def papers_hopper(solution: Solution, X: FloatMatrix, rng: np.random.Generator) 
     ).solution
 
 
-def our_hopper(solution: Solution, X: FloatMatrix, rng: np.random.Generator) -> Solution:
+def our_hopper(
+    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+) -> Solution:
     """Complete enumeration, unimodular hop, the same ‖W‖² prior."""
-    candidates = enumerate_candidates(solution.Z, max_nonbinarity=int(TOLERANCE * solution.N))
+    candidates = enumerate_candidates(solution.Z, max_nonbinarity=int(tolerance * solution.N))
     return hop(
         solution, priors=[GaussianW(1.0)], candidates=candidates, n_steps=N_STEPS, rng=rng, X=X
     ).solution
 
 
-def with_both(solution: Solution, X: FloatMatrix, rng: np.random.Generator) -> dict[str, Solution]:
+def with_both(
+    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+) -> dict[str, Solution]:
     """The solution without, with the paper's and with our hopper.
 
     An estimate whose columns of Z are dependent has no finite class of equivalents: it is compared as it is.
@@ -45,7 +51,7 @@ def with_both(solution: Solution, X: FloatMatrix, rng: np.random.Generator) -> d
     hopped = {WITHOUT: solution}
     for name, hopper in ((PAPERS, papers_hopper), (OURS, our_hopper)):
         try:
-            hopped[name] = hopper(solution, X, rng)
+            hopped[name] = hopper(solution, X, rng, tolerance=tolerance)
         except RankDeficientError:
             hopped[name] = solution
     return hopped
