@@ -11,6 +11,7 @@ from lfm.exchange import random_equivalent
 from lfm.hermite import lattice_index
 from lfm.hopper import Hop, hop
 from lfm.identifiability import Identifiability, diagnose
+from lfm.kfeatures import KFeatures
 from lfm.latent_lasso import LatentLasso
 from lfm.lattice import nonbinarity
 from lfm.meibp import MEIBP
@@ -30,6 +31,7 @@ __all__ = [
     "Hop",
     "Identifiability",
     "InvalidInputError",
+    "KFeatures",
     "LaplaceW",
     "LatentLasso",
     "LfmError",

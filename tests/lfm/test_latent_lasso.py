@@ -13,7 +13,7 @@ from lfm.latent_lasso import LatentLasso, _steepest_column, loss_and_gradient
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([LatentLasso(n_components=3, random_state=0)])
+@parametrize_with_checks([LatentLasso(n_components=3, max_iter=10, random_state=0)])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
