@@ -74,6 +74,42 @@ def _count_connected(vectors: IntMatrix, max_flats: int) -> int | None:
     return ordered // math.factorial(K)
 
 
+def _is_graphic(vectors: IntMatrix) -> bool:
+    """True where every row, up to signs of the coordinates, is an edge e_i − e_j or ±e_i of a graph.
+
+    Every minor is then 0 or ±1 (a bias or single pairs give such vectors). The signs exist unless, in the
+    graph whose nodes are the coordinates with either sign, some coordinate is connected with its own
+    opposite.
+    """
+    K = vectors.shape[1]
+    n_terms = np.count_nonzero(vectors, axis=1)
+    if np.abs(vectors).max() > 1 or n_terms.max() > 2:
+        return False
+    pairs = vectors[n_terms == 2]
+    if len(pairs) == 0:
+        return True
+    i, j = np.argsort(-np.abs(pairs), axis=1, kind="stable")[:, :2].T
+    rows = np.arange(len(pairs))
+    alike = K * (pairs[rows, i] == pairs[rows, j])
+    start, end = np.concatenate([i, i + K]), np.concatenate([j + alike, (j + K + alike) % (2 * K)])
+    graph = csr_array((np.ones(len(start)), (start, end)), shape=(2 * K, 2 * K))
+    _, part = connected_components(graph, directed=False)
+    return bool(np.all(part[:K] != part[K:]))
+
+
+def _determinant(matrix: IntMatrix) -> int:
+    """Det of a positive definite integer matrix, exact (Bareiss)."""
+    table = matrix.astype(object)
+    before = 1
+    for c in range(len(table) - 1):
+        rest = table[c + 1 :, c + 1 :]
+        table[c + 1 :, c + 1 :] = (
+            table[c, c] * rest - np.outer(table[c + 1 :, c], table[c, c + 1 :])
+        ) // before
+        before = table[c, c]
+    return int(table[-1, -1])
+
+
 def _largest_minor(vectors: IntMatrix) -> float:
     """An upper bound on the magnitude of every minor of the vectors (n, K), by Hadamard's inequality."""
     lengths = np.sort(np.linalg.norm(vectors.astype(np.float64), axis=1))[::-1]
@@ -110,6 +146,9 @@ def count_bases(vectors: IntMatrix, denominator: int = 1, *, max_flats: int = MA
     count, exact = 1, True
     for label in np.unique(part[n:]):
         block = np.ascontiguousarray(vectors[np.ix_(part[:n] == label, part[n:] == label)])
+        if _is_graphic(block):
+            count *= _determinant(block.T @ block)  # Σ det² over all bases (Cauchy-Binet), each of them 1
+            continue
         found = _count_connected(block, max_flats)
         if found is None:
             count *= _lower_bound(block, denominator)

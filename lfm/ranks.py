@@ -130,7 +130,7 @@ def column_dependences(Z: ArrayLike) -> list[Dependence]:
         found = []
         for j in sorted(set(range(K)) - set(free_of.tolist())):
             x = _solve_exactly(block, rows[chosen, j])
-            scale = int(np.lcm.reduce([c.denominator for c in x], initial=1))
+            scale = math.lcm(*(c.denominator for c in x))
             numerators = np.array([int(c * scale) for c in x], dtype=np.int64)
             if np.any(rows[:, free_of] @ numerators != scale * rows[:, j]):
                 break  # the rank over the integers is higher than modulo p
