@@ -4,6 +4,9 @@ They lie beside the years and hold every week simulated so far, so a week is lai
 time are replaced, all others stay.
 """
 
+import mmap
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +14,9 @@ import numpy as np
 from nilm.errors import OptionError
 from nilm.house import House
 from nilm.household import ALWAYS_ON
-from nilm.loads import FloatArray
 from nilm.schedules import DAY_S
 from nilm.simulate.signal import Signal
-from nilm.store import write_text
+from nilm.store import atomic_path, write_text
 from nilm.ukdale import Week, channel_file, read_labels
 
 # UK-DALE's house 1: full scale is 408 V and 106 A.
@@ -77,27 +79,41 @@ def write_meters(folder: Path, signal: Signal, week: Week, rng: np.random.Genera
             f"{start + s} {w}" for s, w in zip(second[heard].astype(np.int64), power[heard], strict=True)
         ]
         _lay(channel_file(folder, channel), lines, week)
-    lines = []
+    _lay(folder / "mains.dat", _mains_lines(signal, length_s, start), week)
+
+
+def _mains_lines(signal: Signal, length_s: float, start: int) -> Iterator[str]:
+    """Time, active W, apparent VA, volts RMS of each second, made a day at a time."""
     for day_s in np.arange(0, length_s, DAY_S):
-        lines += _mains_lines(signal, np.arange(day_s, min(day_s + DAY_S, length_s), MAINS_S), start)
-    _lay(folder / "mains.dat", lines, week)
+        second = np.arange(day_s, min(day_s + DAY_S, length_s), MAINS_S)
+        active = signal.watts(second).sum(axis=1)
+        volts = signal.rms_v(second)
+        apparent = volts * signal.rms_a(second)
+        for s, w, va, v in zip(second, active, apparent, volts, strict=True):
+            yield f"{start + s:.1f} {w:.2f} {va:.2f} {v:.2f}"
 
 
-def _mains_lines(signal: Signal, second: FloatArray, start: int) -> list[str]:
-    """Time, active W, apparent VA, volts RMS."""
-    active = signal.watts(second).sum(axis=1)
-    volts = signal.rms_v(second)
-    apparent = volts * signal.rms_a(second)
-    return [
-        f"{start + s:.1f} {w:.2f} {va:.2f} {v:.2f}"
-        for s, w, va, v in zip(second, active, apparent, volts, strict=True)
-    ]
+def _lay(path: Path, lines: Iterable[str], week: Week) -> None:
+    """Write the lines into the file in place of those it had for this week; the others are copied unread."""
+    with ExitStack() as stack:
+        old: bytes | mmap.mmap = b""
+        if path.is_file() and path.stat().st_size:
+            file = stack.enter_context(path.open("rb"))
+            old = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        new = stack.enter_context(atomic_path(path))
+        with new.open("wb") as out:
+            out.write(old[: _first_from(old, week.start.timestamp())])
+            out.writelines(f"{line}\n".encode() for line in lines)
+            out.write(old[_first_from(old, week.end.timestamp()) :])
 
 
-def _lay(path: Path, lines: list[str], week: Week) -> None:
-    """Write the lines into the file in place of those it had for this week."""
-    old = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    times = [float(line.split(" ", 1)[0]) for line in old]
-    before = [line for line, t in zip(old, times, strict=True) if t < week.start.timestamp()]
-    after = [line for line, t in zip(old, times, strict=True) if t >= week.end.timestamp()]
-    write_text(path, "\n".join([*before, *lines, *after]) + "\n")
+def _first_from(readings: bytes | mmap.mmap, time_s: float) -> int:
+    """Where the first line at or after this time starts, by bisection: the lines are in order of time."""
+    low, high = 0, len(readings)
+    while low < high:
+        line = readings.rfind(b"\n", 0, (low + high) // 2) + 1
+        if float(readings[line : readings.find(b" ", line)]) < time_s:
+            low = readings.find(b"\n", line) + 1
+        else:
+            high = line
+    return low
