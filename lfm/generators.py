@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from lfm.compiled import compiled
 from lfm.errors import FloatMatrix, IntMatrix
-from lfm.segments import States, distance_limit, group
+from lfm.segments import Segments, States, distance_limit, group
+from lfm.tracking import Variation
 
 MAX_CANDIDATES = 48  # edge types that may become generators: the most frequent (one bit each in a mask)
 MAX_TYPES = 240  # edge types that are explained at all; rarer ones are left to the decoder
@@ -26,19 +27,22 @@ class EdgeTypes(NamedTuple):
     """Changes of level that are equal up to sign, the most frequent first."""
 
     vector: FloatMatrix  # (T, r)
-    variance: FloatMatrix  # (T,): covariance of a vector is variance · I
+    variance: FloatMatrix  # (T,): the covariance of a vector is variance · I
     times: IntMatrix  # (T,) how often it is seen
     of_segment: IntMatrix  # (S,) type of the change before each segment, −1 where there is none
     sign: IntMatrix  # (S,) its direction, +1 or −1
+    n_candidates: int  # the first so many may be generators
+    drift: float = 0.0  # relative standard deviation of one edge around its type, along it
+    noise: float = 1.0  # variance of one edge, where there is drift
 
 
 class Relations(NamedTuple):
-    """Ways to write a type as a signed sum of one, two or three candidates, sorted by type, then by size."""
+    """Ways to write a type as a signed sum of one, two or three candidates, sorted by type, then by price."""
 
     first: IntMatrix  # (T + 1,) relations of type t are first[t] : first[t + 1]
     members: NDArray[np.uint64]  # bit c set: candidate c takes part
     negative: NDArray[np.uint64]  # bit c set: with a minus
-    size: IntMatrix
+    surplus: FloatMatrix  # nats that it costs each time, beside the switches of its members
 
 
 def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
@@ -52,7 +56,7 @@ def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
     of_segment, sign = np.full(S, -1), np.ones(S, dtype=np.int64)
     rank = states.mean.shape[1]
     if not len(at):
-        return EdgeTypes(np.zeros((0, rank)), np.zeros(0), np.zeros(0, dtype=np.int64), of_segment, sign)
+        return EdgeTypes(np.zeros((0, rank)), np.zeros(0), np.zeros(0, dtype=np.int64), of_segment, sign, 0)
     low, high = np.minimum(before, after)[at - 1], np.maximum(before, after)[at - 1]
     pairs, pair_of, seen = np.unique(np.stack([low, high]), axis=1, return_inverse=True, return_counts=True)
     change = states.mean[pairs[1]] - states.mean[pairs[0]]
@@ -65,15 +69,137 @@ def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
     pair_of = pair_of.reshape(-1)
     of_segment[at] = rename[groups.label[pair_of]]
     sign[at] = groups.sign[pair_of] * np.where(after[at - 1] == high, 1, -1)
-    return EdgeTypes(groups.centre[order], 1.0 / groups.weight[order], count[order], of_segment, sign)
+    variance = 1.0 / groups.weight[order]
+    candidates = min(len(order), MAX_CANDIDATES)
+    return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
+
+
+REACH = 2.5  # standard deviations of drift and shape within which edges are one type
+
+
+def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTypes, Variation]:
+    """The edge types of segments whose features differ from activation to activation, and how much they do.
+
+    Edges are the differences of neighbouring segments, in which everything that stays on cancels.
+    """
+    S = len(segments.start)
+    at = np.flatnonzero(segments.follows)
+    of_segment, sign = np.full(S, -1), np.ones(S, dtype=np.int64)
+    change = segments.mean[at] - segments.mean[at - 1]
+    precision = 1.0 / (1.0 / segments.length[at] + 1.0 / segments.length[at - 1])
+    first = group(
+        change, precision, up_to_sign=True, along=REACH * variation.drift, across=REACH * variation.shape
+    )
+    label, turned = first.label, first.sign
+    if variation.drift > 0:  # groups that grew from both ends of one feature's range are one
+        seen = np.bincount(label).astype(np.float64)
+        drift = min(variation.drift, _measure(change * turned[:, None], precision, first.centre, label).drift)
+        second = group(first.centre, seen, up_to_sign=True, along=REACH * drift)
+        label, turned = second.label[label], turned * second.sign[label]
+    times = np.bincount(label)
+    order = np.argsort(-times, kind="stable")
+    rename = np.empty_like(order)
+    rename[order] = np.arange(len(order))
+    label, times = rename[label], times[order]
+    of_segment[at], sign[at] = label, turned
+    edges = change * turned[:, None]
+    weight = 1.0 / (1.0 / precision + variation.drift**2 * np.sum(edges**2, axis=1))
+    total = np.bincount(label, weights=weight)
+    centre = np.zeros((len(times), change.shape[1]))
+    np.add.at(centre, label, edges * (weight / total[label])[:, None])
+    size = np.sum(centre**2, axis=1)
+    around = np.bincount(label, weights=weight**2 / precision) / total**2
+    around += variation.shape**2 * size / (centre.shape[1] * times)
+    noise = float(np.median(1.0 / precision))
+    candidates = min(int(np.count_nonzero(times >= 2)), MAX_CANDIDATES)
+    types = EdgeTypes(centre, around, times, of_segment, sign, candidates, variation.drift, noise)
+    return types, _measure(edges, precision, centre, label)
+
+
+def _measure(change: FloatMatrix, precision: FloatMatrix, centre: FloatMatrix, label: IntMatrix) -> Variation:
+    """Drift and shape seen in types of four edges or more: what is left of the scatter without its noise."""
+    times = np.bincount(label)
+    common = times[label] >= 4
+    if not common.any():
+        return Variation(0.0, 0.0)
+    c, n = centre[label[common]], times[label[common]]
+    size = np.sum(c**2, axis=1)
+    difference = (change[common] - c) * np.sqrt(n / (n - 1.0))[:, None]
+    along = np.sum(difference * c, axis=1) ** 2 / size
+    across = np.sum(difference**2, axis=1) - along
+    noise = 1.0 / precision[common]
+    r = c.shape[1]
+    # A median over edges: the few that are sums of two features say nothing about one.
+    drift = np.median((along - 0.45 * noise) / size) / 0.45
+    shape = np.median((across - (r - 1) * noise) / size)
+    return Variation(float(np.sqrt(max(drift, 0.0))), float(np.sqrt(max(shape, 0.0))))
+
+
+@compiled
+def _surplus(
+    t: int,
+    members: tuple[int, int, int],
+    signs: tuple[float, float, float],
+    distance: float,
+    gram: FloatMatrix,
+    variance: FloatMatrix,
+    times: IntMatrix,
+    drift: float,
+    noise: float,
+    limit: float,
+) -> float:
+    """What writing type t as the signed sum of members (−1: none) costs each time beyond itself.
+
+    −1 where the sum is out of reach; `distance` is ‖t − sum‖². Without drift it is free. With drift each
+    member brings its own: a small edge often seen with little scatter is no difference of two large ones.
+    """
+    reach = variance[t]
+    for i in range(3):
+        if members[i] >= 0:
+            reach += variance[members[i]]
+    reach *= limit
+    if drift == 0:
+        return 0.0 if distance <= reach else -1.0
+    loose = 0.0
+    for q in range(3):
+        if members[q] >= 0:
+            loose += (1.0 / times[t] + 1.0 / times[members[q]]) * gram[members[q], members[q]]
+    if distance > reach + (REACH * drift) ** 2 * loose:
+        return -1.0
+    total = 0.0
+    slack = 0.0  # Σ δ²(1/n_t + 1/n_k) (g_k·d)²/‖d‖²
+    for q in range(3):
+        k = members[q]
+        if k < 0:
+            continue
+        total += gram[k, k]
+        product = gram[t, k]
+        for i in range(3):
+            if members[i] >= 0:
+                product -= signs[i] * gram[members[i], k]
+        if distance > 0:
+            slack += (1.0 / times[t] + 1.0 / times[k]) * product**2 / distance
+    slack *= drift**2
+    if distance > reach + REACH**2 * slack:
+        return -1.0
+    misfit = distance / (reach / limit + slack)
+    # log det(I + δ²Σggᵀ/noise), bounded from below by the trace: equal where the members are collinear
+    own = np.log1p(drift**2 * gram[t, t] / noise)
+    return float(0.5 * max(np.log1p(drift**2 * total / noise) - own, 0.0) + 0.5 * misfit / times[t])
 
 
 @compiled
 def _relate(
-    gram: FloatMatrix, variance: FloatMatrix, n_candidates: int, limit: float
-) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Target, members, negative and size of each relation of two or three candidates that holds in noise."""
-    targets, members, negative, size = [0], [0], [0], [0]
+    gram: FloatMatrix,
+    variance: FloatMatrix,
+    times: IntMatrix,
+    n_candidates: int,
+    drift: float,
+    noise: float,
+    limit: float,
+) -> tuple[list[int], list[int], list[int], list[float]]:
+    """Target, members, negative and surplus of each relation of two or three candidates."""
+    targets, members, negative, surplus = [0], [0], [0], [0.0]
     C = n_candidates
     for t in range(len(gram)):
         for a in range(C):
@@ -86,14 +212,16 @@ def _relate(
                         continue
                     for sb in (1.0, -1.0):
                         two = one + gram[b, b] - 2 * sb * gram[t, b] + 2 * sa * sb * gram[a, b]
-                        noise = variance[t] + variance[a] + variance[b]
                         bits = (1 << a) | (1 << b)
                         minus = (int(sa < 0) << a) | (int(sb < 0) << b)
-                        if two <= limit * noise:
+                        price = _surplus(
+                            t, (a, b, -1), (sa, sb, 0.0), two, gram, variance, times, drift, noise, limit
+                        )
+                        if price >= 0:
                             targets.append(t)
                             members.append(bits)
                             negative.append(minus)
-                            size.append(2)
+                            surplus.append(price)
                             continue
                         for c in range(b + 1, C):
                             if c == t:
@@ -101,29 +229,49 @@ def _relate(
                             base = two + gram[c, c]
                             cross = sa * gram[a, c] + sb * gram[b, c] - gram[t, c]
                             for sc in (1.0, -1.0):
-                                if base + 2 * sc * cross <= limit * (noise + variance[c]):
+                                price = _surplus(
+                                    t,
+                                    (a, b, c),
+                                    (sa, sb, sc),
+                                    base + 2 * sc * cross,
+                                    gram,
+                                    variance,
+                                    times,
+                                    drift,
+                                    noise,
+                                    limit,
+                                )
+                                if price >= 0:
                                     targets.append(t)
                                     members.append(bits | (1 << c))
                                     negative.append(minus | (int(sc < 0) << c))
-                                    size.append(3)
-    return targets[1:], members[1:], negative[1:], size[1:]
+                                    surplus.append(price)
+    return targets[1:], members[1:], negative[1:], surplus[1:]
 
 
 def find_relations(types: EdgeTypes) -> Relations:
-    """Every relation between edge types that holds within the noise."""
+    """Every relation between edge types that holds within their noise and drift."""
     T = min(len(types.times), MAX_TYPES)
-    C = min(T, MAX_CANDIDATES)
+    C = types.n_candidates
     vector = types.vector[:T]
-    rank = vector.shape[1]
-    found = _relate(vector @ vector.T, types.variance[:T], C, distance_limit(rank))
+    found = _relate(
+        vector @ vector.T,
+        types.variance[:T],
+        types.times[:T],
+        C,
+        types.drift,
+        types.noise,
+        distance_limit(vector.shape[1]),
+    )
     itself = np.arange(C)
     target = np.concatenate([itself, np.asarray(found[0], dtype=np.int64)])
     members = np.concatenate([1 << itself, np.asarray(found[1], dtype=np.int64)]).astype(np.uint64)
     negative = np.concatenate([0 * itself, np.asarray(found[2], dtype=np.int64)]).astype(np.uint64)
-    size = np.concatenate([np.ones(C, dtype=np.int64), np.asarray(found[3], dtype=np.int64)])
-    order = np.lexsort((size, target))
+    surplus = np.concatenate([np.zeros(C), np.asarray(found[3], dtype=np.float64)])
+    typical = np.log(20.0) * np.bitwise_count(members)  # before it is known how often each is used
+    order = np.lexsort((surplus + typical, target))
     first = np.searchsorted(target[order], np.arange(T + 1))
-    return Relations(first, members[order], negative[order], size[order])
+    return Relations(first, members[order], negative[order], surplus[order])
 
 
 def description_length(types: EdgeTypes) -> float:
@@ -139,6 +287,7 @@ def _charge(
     chosen: np.uint64,
     first: IntMatrix,
     members: NDArray[np.uint64],
+    surplus: FloatMatrix,
     times: IntMatrix,
     price: float,
     n_rows: int,
@@ -154,6 +303,7 @@ def _charge(
         for i in range(first[t], first[t + 1]):
             if members[i] & ~chosen == 0:
                 found = True
+                total += surplus[i] * times[t]
                 for c in range(n_candidates):
                     if members[i] >> np.uint64(c) & one:
                         used[c] += times[t]
@@ -170,6 +320,7 @@ def _charge(
 def _descend(
     first: IntMatrix,
     members: NDArray[np.uint64],
+    surplus: FloatMatrix,
     times: IntMatrix,
     price: float,
     n_rows: int,
@@ -181,13 +332,13 @@ def _descend(
     charges = np.zeros(most + 1)
     one = np.uint64(1)
     chosen = np.uint64(0)
-    charges[0] = _charge(chosen, first, members, times, price, n_rows, n_candidates)
+    charges[0] = _charge(chosen, first, members, surplus, times, price, n_rows, n_candidates)
     for k in range(1, most + 1):
         best, pick = np.inf, chosen
         for c in range(n_candidates):
             bit = one << np.uint64(c)
             if chosen & bit == 0:
-                charge = _charge(chosen | bit, first, members, times, price, n_rows, n_candidates)
+                charge = _charge(chosen | bit, first, members, surplus, times, price, n_rows, n_candidates)
                 if charge < best:
                     best, pick = charge, chosen | bit
         chosen = pick
@@ -201,7 +352,9 @@ def _descend(
                 for c in range(n_candidates):
                     bit = one << np.uint64(c)
                     if chosen & bit == 0:
-                        charge = _charge(without | bit, first, members, times, price, n_rows, n_candidates)
+                        charge = _charge(
+                            without | bit, first, members, surplus, times, price, n_rows, n_candidates
+                        )
                         if charge < best - 1e-9:
                             best, pick = charge, without | bit
             if pick != chosen:
@@ -225,9 +378,9 @@ def choose(types: EdgeTypes, relations: Relations, *, price: float, n_rows: int,
     `price` is what one more generator costs (see `description_length`).
     """
     T = len(relations.first) - 1
-    C = min(T, MAX_CANDIDATES)
+    C = types.n_candidates
     sets, charges = _descend(
-        relations.first, relations.members, types.times[:T], price, n_rows, C, min(most, C)
+        relations.first, relations.members, relations.surplus, types.times[:T], price, n_rows, C, min(most, C)
     )
     return Choice(sets, charges)
 
@@ -245,7 +398,7 @@ def starting_features(
     The commonest state is b plus the features that are on in it. Who is on in it is a vote: over all
     visits, the last change of a feature before and the next one after say whether it is on in between.
     """
-    index = [c for c in range(min(len(types.times), MAX_CANDIDATES)) if int(chosen) >> c & 1]
+    index = [c for c in range(types.n_candidates) if int(chosen) >> c & 1]
     G = types.vector[index]
     turn = np.where(G @ toward < 0, -1, 1)
     T = len(relations.first) - 1

@@ -45,6 +45,10 @@ class Segments(NamedTuple):
         """`values` (S, …), one per segment, repeated for each of its rows: (N, …)."""
         return np.repeat(values, self.length, axis=0)
 
+    def only(self, kept: NDArray[np.bool_]) -> "Segments":
+        """The segments that are `kept` (S,)."""
+        return Segments(self.start[kept], self.length[kept], self.mean[kept], self.follows[kept])
+
 
 class States(NamedTuple):
     """Levels that segments share."""
@@ -161,40 +165,57 @@ def is_transition(segments: Segments) -> NDArray[np.bool_]:
 
 @compiled
 def _lead(
-    means: FloatMatrix, weight: FloatMatrix, order: IntMatrix, limit: float, up_to_sign: bool
+    means: FloatMatrix,
+    weight: FloatMatrix,
+    order: IntMatrix,
+    limit: float,
+    up_to_sign: bool,
+    along: float,
+    across: float,
 ) -> tuple[IntMatrix, IntMatrix]:
-    """Leader clustering: in the given order each mean joins the nearest leader within the noise, or leads."""
+    """Leader clustering: in the given order each mean joins the nearest leader within its reach, or leads."""
     S, r = means.shape
     label = np.empty(S, dtype=np.int64)
     sign = np.ones(S, dtype=np.int64)
     centre = np.empty((S, r))
+    size = np.zeros(S)
     total = np.zeros(S)
     M = 0
     for s in order:
-        best, nearest = np.inf, -1
+        best, nearest = 1.0, -1
         for m in range(M):
-            scale = 1.0 / weight[s] + 1.0 / total[m]
-            bound = min(best, limit) * scale
+            noise = limit * (1.0 / weight[s] + 1.0 / total[m])
+            reach_along = noise + along**2 * size[m]
+            reach_across = noise + across**2 * size[m]
+            bound = max(reach_along, reach_across)
             for turn in (1, -1):
                 if turn < 0 and not up_to_sign:
                     continue
-                distance = 0.0
+                distance, product = 0.0, 0.0
                 for i in range(r):
-                    distance += (turn * means[s, i] - centre[m, i]) ** 2
+                    difference = turn * means[s, i] - centre[m, i]
+                    distance += difference**2
+                    product += difference * centre[m, i]
                     if distance > bound:
                         break
-                if distance <= bound:
-                    best, nearest = distance / scale, m
-                    bound = distance
+                if distance > bound:
+                    continue
+                parallel = product**2 / size[m] if size[m] > 0 else 0.0
+                ratio = parallel / reach_along + max(distance - parallel, 0.0) / reach_across
+                if ratio <= best:
+                    best, nearest = ratio, m
                     sign[s] = turn
         if nearest < 0:
             nearest = M
             centre[M] = 0.0
             M += 1
+            sign[s] = 1
         label[s] = nearest
         total[nearest] += weight[s]
+        size[nearest] = 0.0
         for i in range(r):
             centre[nearest, i] += (sign[s] * means[s, i] - centre[nearest, i]) * weight[s] / total[nearest]
+            size[nearest] += centre[nearest, i] ** 2
     return label, sign
 
 
@@ -207,10 +228,21 @@ class Groups(NamedTuple):
     weight: FloatMatrix  # (M,)
 
 
-def group(vectors: FloatMatrix, weight: FloatMatrix, *, up_to_sign: bool = False) -> Groups:
-    """The groups of vectors (S, r), where one of weight n has covariance I/n; the heaviest lead."""
+def group(
+    vectors: FloatMatrix,
+    weight: FloatMatrix,
+    *,
+    up_to_sign: bool = False,
+    along: float = 0.0,
+    across: float = 0.0,
+) -> Groups:
+    """The groups of vectors (S, r), where one of weight n has covariance I/n; the heaviest lead.
+
+    Vectors differ from their group's centre by the noise and by the parts `along` and `across` of its size.
+    """
     order = np.argsort(-weight, kind="stable")
-    label, sign = _lead(vectors, weight, order, distance_limit(vectors.shape[1]), up_to_sign)
+    limit = distance_limit(vectors.shape[1])
+    label, sign = _lead(vectors, weight, order, limit, up_to_sign, along, across)
     total = np.bincount(label, weights=weight).astype(np.float64)
     centre = np.zeros((len(total), vectors.shape[1]))
     np.add.at(centre, label, vectors * (weight * sign)[:, None])

@@ -22,7 +22,7 @@ from lfm.segments import Segments, States
 SWITCH = 4.0  # −log of the odds that a given feature switches between two rows
 GLITCH = 30.0  # a single row that fits no code costs this much at the most: it holds a switch, or is spoilt
 _LIST = 48  # codes per level
-_NODES = 20_000
+_NODES = 2_000
 
 
 class Path(NamedTuple):

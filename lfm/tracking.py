@@ -1,0 +1,385 @@
+"""The most probable sequence of codes where each activation has a size of its own.
+
+Owns the decode under drift. A feature k that switches on does so at a level v_k ~ N(g_k, C_k) with
+C_k = δ² g_k g_kᵀ + η²‖g_k‖² I/r: `drift` δ along itself, `shape` η across. While it is on its level is
+known from the rows, and it must leave by the same amount when it switches off: that tells collinear features
+apart whose sizes overlap. A segment of n rows has mean b + Σ v_k + N(0, I/n), and each hypothesis about the
+code carries a Kalman filter of the v_k (diagonal in k: filtered as if independent of each other).
+
+A beam of hypotheses, one per code, is carried along; from each all changes of at most two features are tried,
+and the most promising changes of three.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.compiled import compiled
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
+from lfm.segments import Segments
+from lfm.viterbi import GLITCH, SWITCH, closest_codes, code_numbers
+
+BEAM = 24
+_PAIRS_EXTENDED = 4  # changes of two that are tried with a third
+_WITHIN = (
+    0.15  # change inside an activation from segment to segment, as a share of the drift between activations
+)
+_GAP_SWITCH = 1.0  # what a change costs across a gap in time
+
+
+class Variation(NamedTuple):
+    """How much the activations of a feature differ, relative to its size."""
+
+    drift: float  # δ, along the feature
+    shape: float  # η, across it
+
+
+class Track(NamedTuple):
+    """The codes of a sequence of segments."""
+
+    Z: BinaryMatrix  # (S, J)
+    cost: float  # −log evidence of the segment means above noise alone, plus switches
+    chi2: float  # Σ of squared innovations in units of their covariance
+    glitch: NDArray[np.bool_]  # (S,) single rows that were passed over
+
+
+@compiled
+def _evidence(
+    square: float,
+    products: FloatMatrix,
+    gram: FloatMatrix,
+    terms: IntMatrix,
+    along: FloatMatrix,
+    m: int,
+    scale: float,
+    rank: int,
+    work: FloatMatrix,
+) -> tuple[float, float]:
+    """uᵀS⁻¹u and log det S for S = scale·I + Σ along_t g_t g_tᵀ over m terms.
+
+    By Woodbury in the Gram matrix: `square` = ‖u‖², products[k] = g_k·u. Column m of `work` (m, m + 1) ends
+    as x = M⁻¹ G u with M = diag(1/along) + Q/scale.
+    """
+    if m == 0:
+        return square / scale, rank * np.log(scale)
+    determinant = rank * np.log(scale)
+    for i in range(m):
+        determinant += np.log(along[i])
+        for j in range(m):
+            work[i, j] = gram[terms[i], terms[j]] / scale
+        work[i, i] += 1.0 / along[i]
+        work[i, m] = products[terms[i]]
+    for i in range(m):  # Gauss-Jordan: M is symmetric and positive definite, no pivoting is needed
+        determinant += np.log(work[i, i])
+        for j in range(m):
+            if j != i:
+                factor = work[j, i] / work[i, i]
+                for c in range(i, m + 1):
+                    work[j, c] -= factor * work[i, c]
+    explained = 0.0
+    for i in range(m):
+        work[i, m] /= work[i, i]
+        explained += work[i, m] * products[terms[i]]
+    return (square - explained / scale) / scale, determinant
+
+
+@compiled
+def _track(
+    means: FloatMatrix,
+    length: IntMatrix,
+    follows: NDArray[np.bool_],
+    G: FloatMatrix,
+    level: FloatMatrix,
+    closest: IntMatrix,
+    drift: float,
+    shape: float,
+) -> tuple[IntMatrix, NDArray[np.bool_], float, float]:
+    """Codes and passed-over rows of the best hypothesis, its cost and chi²."""
+    S, r = means.shape
+    J = len(G)
+    gram = G @ G.T
+    size = np.empty(J)
+    for k in range(J):
+        size[k] = gram[k, k]
+    within = (_WITHIN * drift) ** 2
+    fresh_along = max(drift**2, 1e-12)
+    # Hypotheses: code, cost, chi², and for each feature its level V, variance `around` · I + `along` · g gᵀ.
+    code = np.zeros(BEAM + 1, dtype=np.int64)
+    cost = np.zeros(BEAM + 1)
+    chi2 = np.zeros(BEAM + 1)
+    V = np.zeros((BEAM + 1, J, r))
+    along = np.zeros((BEAM + 1, J))
+    around = np.zeros((BEAM + 1, J))
+    next_V = np.zeros_like(V)
+    next_along = np.zeros_like(along)
+    next_around = np.zeros_like(around)
+    next_chi2 = np.zeros_like(chi2)
+    codes = np.zeros((S, BEAM), dtype=np.int64)
+    back = np.zeros((S, BEAM), dtype=np.int64)
+    passed = np.zeros((S, BEAM), dtype=np.bool_)
+    new_code = np.zeros(BEAM, dtype=np.int64)
+    new_cost = np.zeros(BEAM)
+    new_from = np.zeros(BEAM, dtype=np.int64)
+    new_pass = np.zeros(BEAM, dtype=np.bool_)
+    u = np.zeros(r)
+    w = np.zeros((J, r))  # what a change of feature k adds to the innovation
+    uw = np.zeros(J)
+    ww = np.zeros((J, J))
+    ug = np.zeros(J)
+    gw = np.zeros((J, J))  # gw[k, j] = g_k · w_j
+    products = np.zeros(J)
+    terms = np.zeros(J, dtype=np.int64)
+    variances = np.zeros(J)
+    work = np.zeros((J, J + 1))
+    pairs = np.zeros((_PAIRS_EXTENDED, 2), dtype=np.int64)
+    pair_cost = np.zeros(_PAIRS_EXTENDED)
+    H = 1
+    for s in range(S):
+        switch = SWITCH if follows[s] else (0.0 if s == 0 else _GAP_SWITCH)
+        noise = 1.0 / length[s]
+        if not follows[s]:  # anything may have happened: the closest code joins the hypotheses
+            best = cost[:H].min()
+            code[H] = closest[s]
+            cost[H] = best
+            chi2[H] = chi2[int(np.argmin(cost[:H]))]
+            for k in range(J):
+                V[H, k] = G[k]
+                along[H, k] = fresh_along
+                around[H, k] = shape**2 * size[k] / r
+            H += 1
+        n_new = 0
+        for h in range(H):
+            for i in range(r):
+                u[i] = means[s, i] - level[i]
+            base = noise
+            for k in range(J):
+                if code[h] >> k & 1:
+                    along[h, k] += within
+                    base += around[h, k]
+                    for i in range(r):
+                        u[i] -= V[h, k, i]
+                        w[k, i] = V[h, k, i]
+                else:
+                    for i in range(r):
+                        w[k, i] = -G[k, i]
+            square = 0.0
+            for i in range(r):
+                square += u[i] ** 2
+            for k in range(J):
+                uw[k] = 0.0
+                ug[k] = 0.0
+                for i in range(r):
+                    uw[k] += u[i] * w[k, i]
+                    ug[k] += u[i] * G[k, i]
+                for j in range(J):
+                    ww[k, j] = 0.0
+                    gw[k, j] = 0.0
+                    for i in range(r):
+                        ww[k, j] += w[k, i] * w[j, i]
+                        gw[k, j] += G[k, i] * w[j, i]
+            pair_cost[:] = np.inf
+            stage = 0
+            a, b, c = -1, -1, -1
+            third = 0
+            while True:
+                # The changes in order: none, each one, each two, then the best twos with each third.
+                if stage == 0:
+                    a, b, c = -1, -1, -1
+                elif stage == 1:
+                    a += 1
+                    if a == J:
+                        stage, a, b = 2, 0, 0
+                if stage == 2:
+                    b += 1
+                    if b >= J:
+                        a += 1
+                        b = a + 1
+                    if a >= J - 1:
+                        stage, third, c = 3, 0, -1
+                if stage == 3:
+                    c += 1
+                    if c == J:
+                        third += 1
+                        c = 0
+                    if third == _PAIRS_EXTENDED or pair_cost[third] == np.inf:
+                        break
+                    a, b = pairs[third, 0], pairs[third, 1]
+                    if c in (a, b):
+                        continue
+                changed = 0
+                distance = square
+                scale = base
+                n_changed = 0
+                for k in (a, b, c):
+                    if k < 0 or (k == b and stage < 2) or (k == c and stage < 3):
+                        continue
+                    changed |= 1 << k
+                    n_changed += 1
+                    distance += 2 * uw[k] + ww[k, k]
+                    if code[h] >> k & 1:
+                        scale -= around[h, k]
+                    else:
+                        scale += shape**2 * size[k] / r
+                if n_changed >= 2:
+                    distance += 2 * ww[a, b]
+                if n_changed == 3:
+                    distance += 2 * (ww[a, c] + ww[b, c])
+                after = code[h] ^ changed
+                m = 0
+                for k in range(J):
+                    if after >> k & 1:
+                        variance = fresh_along if changed >> k & 1 else along[h, k]
+                        if variance * size[k] > 0.05 * scale:
+                            terms[m] = k
+                            variances[m] = variance
+                            m += 1
+                for i in range(m):
+                    k = terms[i]
+                    products[k] = ug[k]
+                    if n_changed >= 1:
+                        products[k] += gw[k, a]
+                    if n_changed >= 2:
+                        products[k] += gw[k, b]
+                    if n_changed == 3:
+                        products[k] += gw[k, c]
+                misfit, determinant = _evidence(
+                    max(distance, 0.0), products, gram, terms, variances, m, scale, r, work
+                )
+                total = cost[h] + 0.5 * (misfit + determinant - r * np.log(noise)) + switch * n_changed
+                n_new = _offer(new_code, new_cost, new_from, new_pass, n_new, after, total, h, False)
+                if stage == 2 and total < pair_cost[_PAIRS_EXTENDED - 1]:
+                    p = _PAIRS_EXTENDED - 1
+                    while p > 0 and pair_cost[p - 1] > total:
+                        pair_cost[p] = pair_cost[p - 1]
+                        pairs[p] = pairs[p - 1]
+                        p -= 1
+                    pair_cost[p] = total
+                    pairs[p, 0] = a
+                    pairs[p, 1] = b
+                if stage == 0:
+                    stage, a = 1, -1
+            if length[s] == 1:
+                n_new = _offer(
+                    new_code, new_cost, new_from, new_pass, n_new, code[h], cost[h] + GLITCH, h, True
+                )
+        # The chosen hypotheses take over their parents' filters and update them.
+        for i in range(n_new):
+            h = new_from[i]
+            next_V[i] = V[h]
+            next_along[i] = along[h]
+            next_around[i] = around[h]
+            next_chi2[i] = chi2[h]
+            codes[s, i] = new_code[i]
+            back[s, i] = h
+            passed[s, i] = new_pass[i]
+            if new_pass[i]:
+                continue
+            scale = noise
+            m = 0
+            for j in range(r):
+                u[j] = means[s, j] - level[j]
+            for k in range(J):
+                if new_code[i] >> k & 1:
+                    if not code[h] >> k & 1:
+                        next_V[i, k] = G[k]
+                        next_along[i, k] = fresh_along
+                        next_around[i, k] = shape**2 * size[k] / r
+                    scale += next_around[i, k]
+                    for j in range(r):
+                        u[j] -= next_V[i, k, j]
+            for k in range(J):
+                if new_code[i] >> k & 1 and next_along[i, k] * size[k] > 0.05 * scale:
+                    terms[m] = k
+                    variances[m] = next_along[i, k]
+                    products[k] = 0.0
+                    for j in range(r):
+                        products[k] += u[j] * G[k, j]
+                    m += 1
+            square = 0.0
+            for j in range(r):
+                square += u[j] ** 2
+            misfit, _ = _evidence(square, products, gram, terms, variances, m, scale, r, work)
+            next_chi2[i] += misfit
+            for j in range(r):  # u becomes S⁻¹u
+                for t in range(m):
+                    u[j] -= G[terms[t], j] * work[t, m] / scale
+                u[j] /= scale
+            for k in range(J):
+                if new_code[i] >> k & 1:
+                    gain = 0.0
+                    for j in range(r):
+                        gain += u[j] * G[k, j]
+                    for j in range(r):
+                        next_V[i, k, j] += next_around[i, k] * u[j] + next_along[i, k] * gain * G[k, j]
+                    next_around[i, k] *= 1.0 - next_around[i, k] / scale
+                    # gᵀS⁻¹g, with this term alone beside the noise
+                    next_along[i, k] /= 1.0 + next_along[i, k] * size[k] / scale
+        H = n_new
+        V, next_V = next_V, V
+        along, next_along = next_along, along
+        around, next_around = next_around, around
+        chi2, next_chi2 = next_chi2, chi2
+        code[:H] = new_code[:H]
+        cost[:H] = new_cost[:H]
+    best_hypothesis = int(np.argmin(cost[:H]))
+    path = np.zeros(S, dtype=np.int64)
+    glitch = np.zeros(S, dtype=np.bool_)
+    h = best_hypothesis
+    for s in range(S - 1, -1, -1):
+        path[s] = codes[s, h]
+        glitch[s] = passed[s, h]
+        h = back[s, h]
+    return path, glitch, cost[best_hypothesis], chi2[best_hypothesis]
+
+
+@compiled
+def _offer(
+    codes: IntMatrix,
+    costs: FloatMatrix,
+    parents: IntMatrix,
+    passes: NDArray[np.bool_],
+    n: int,
+    code: int,
+    cost: float,
+    parent: int,
+    passed: bool,
+) -> int:
+    """Put a hypothesis into the sorted beam, one per code; its new length comes back."""
+    if n == BEAM and cost >= costs[n - 1]:
+        return n
+    at = n if n < BEAM else n - 1
+    for i in range(n):
+        if codes[i] == code:
+            if costs[i] <= cost:
+                return n
+            at = i
+            break
+    length = max(n, at + 1)
+    while at > 0 and costs[at - 1] > cost:
+        codes[at], costs[at] = codes[at - 1], costs[at - 1]
+        parents[at], passes[at] = parents[at - 1], passes[at - 1]
+        at -= 1
+    codes[at], costs[at], parents[at], passes[at] = code, cost, parent, passed
+    return length
+
+
+def track_segments(segments: Segments, G: FloatMatrix, level: FloatMatrix, variation: Variation) -> Track:
+    """The best sequence of codes for features G (J, r) above the level (r,) with all off."""
+    S, J = len(segments.start), len(G)
+    closest = np.zeros(S, dtype=np.int64)
+    after_gap = ~segments.follows
+    if J:
+        closest[after_gap] = code_numbers(closest_codes(segments.mean[after_gap] - level, G))
+    path, glitch, cost, chi2 = _track(
+        segments.mean,
+        segments.length,
+        segments.follows,
+        np.ascontiguousarray(G),
+        level,
+        closest,
+        variation.drift,
+        variation.shape,
+    )
+    Z = ((path[:, None] >> np.arange(J)) & 1).astype(np.uint8)
+    return Track(Z, float(cost), float(chi2), glitch)
