@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.compiled import compiled
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+ComplexArray = NDArray[np.complex128]
 
 _N_HARMONICS = 4  # 1, 3, 5, 7, those that mains voltage has; one left out would pull at the fundamental
 _DECIMATION = 8  # the fit needs no more than 2 kHz
@@ -90,51 +89,51 @@ def _harmonic_fit(blocks: FloatArray, hz: FloatArray, time_s: FloatArray) -> tup
 def average_cycles(
     samples: FloatArray, fundamental: Fundamental, *, rate_hz: float, n_cycles: int, n_points: int
 ) -> tuple[FloatArray, IntArray]:
-    """One averaged cycle of each channel, (R, C, D), from `samples` (R, S, C), and of how many cycles, (R,).
+    """One averaged cycle of both channels, (R, 2, D), from `samples` (R, S, 2), and of how many cycles, (R,).
 
     Every row's cycle starts at the fundamental's rising zero crossing and has D = n_points points over one
     period; at most the first `n_cycles` whole cycles of the window are averaged. Where there is no whole
     cycle the count is 0 and the row 0.
     """
-    length = samples.shape[1]
+    rows, length, _ = samples.shape
     period = rate_hz / fundamental.hz  # in samples
     crossing = (length - 1) / 2 - fundamental.phase / (2 * np.pi) * period
     # Positions between these two have all six points of the interpolation inside the window.
-    earliest, latest = 2.0, length - 4.0
+    earliest, latest = 2, length - 4
     first = crossing + np.ceil((earliest - crossing) / period) * period
     found = np.clip(np.floor((latest - first) / period), 0, n_cycles).astype(np.int64)
-    return _resampled_mean(np.ascontiguousarray(samples), first, period, found, n_points), found
+    turns = np.arange(n_cycles * n_points) / n_points
+    # A pair of samples is one complex number: both channels are interpolated in one go. Row by row, for what
+    # one row needs stays in the processor's cache.
+    pairs = np.ascontiguousarray(samples).view(np.complex128)[:, :, 0]
+    cycles = np.zeros((rows, 2, n_points))
+    for row in np.flatnonzero(found):
+        position = first[row] + turns[: found[row] * n_points] * period[row]
+        mean = _interpolate(pairs[row], position).reshape(found[row], n_points).mean(axis=0)
+        cycles[row] = mean.real, mean.imag
+    return cycles, found
 
 
-@compiled
-def _resampled_mean(
-    samples: FloatArray, first: FloatArray, period: FloatArray, found: IntArray, n_points: int
-) -> FloatArray:
-    """The mean over `found` cycles from position `first` (in samples), by six-point Lagrange interpolation.
+def _interpolate(pairs: ComplexArray, position: FloatArray) -> ComplexArray:
+    """(P,) values of `pairs` (S,) at `position` (P,) in samples, by six-point Lagrange interpolation.
 
     Linear interpolation would damp the pulses of electronic loads by up to 8% at harmonic 40; six points err
-    by less than 0.1% there.
+    by less than 0.2% there.
     """
-    rows, _, channels = samples.shape
-    mean = np.zeros((rows, channels, n_points))
-    for row in range(rows):
-        for cycle in range(found[row]):
-            for point in range(n_points):
-                position = first[row] + (cycle + point / n_points) * period[row]
-                base = int(position)
-                x = position - base
-                lower, upper = (x + 2) * (x + 1), (x - 2) * (x - 3)
-                weights = (
-                    -(x + 1) * x * (x - 1) * upper / 120,
-                    (x + 2) * x * (x - 1) * upper / 24,
-                    -lower * (x - 1) * upper / 12,
-                    lower * x * upper / 12,
-                    -lower * x * (x - 1) * (x - 3) / 24,
-                    lower * x * (x - 1) * (x - 2) / 120,
-                )
-                for channel in range(channels):
-                    value = 0.0
-                    for tap in range(6):
-                        value += weights[tap] * samples[row, base - 2 + tap, channel]
-                    mean[row, channel, point] += value / found[row]
-    return mean
+    base = position.astype(np.int64)
+    c = position - base  # 0 to 1, the distance from tap 0; the letters are the distances from taps −2 to 3
+    a, b, d, e, f = c + 2, c + 1, c - 1, c - 2, c - 3
+    ab, cd, ef = a * b, c * d, e * f
+    outer, inner, right = cd * ef, ab * ef, ab * cd
+    weights = (
+        b * outer / -120,
+        a * outer / 24,
+        d * inner / -12,
+        c * inner / 12,
+        f * right / -24,
+        e * right / 120,
+    )
+    value = np.zeros(position.shape, dtype=np.complex128)
+    for tap, weight in enumerate(weights, start=-2):
+        value += weight * pairs.take(base + tap)
+    return value

@@ -170,7 +170,11 @@ def week_quality(
 
 
 def _reasons(records: Sequence[HourRecord]) -> "_Reasons":
-    dropped = {start: reason for record in records for start, reason in record.dropped.items()}
+    dropped = {
+        int(np.datetime64(start.removesuffix("Z"), "s").astype(np.int64)): reason
+        for record in records
+        for start, reason in record.dropped.items()
+    }
     spans = []
     for record in records:
         start_s = hour_start_s(record.source_file)
@@ -184,11 +188,11 @@ def _reasons(records: Sequence[HourRecord]) -> "_Reasons":
 class _Reasons:
     """Why an instant is missing: its row was dropped, its file left out, or nothing was recorded."""
 
-    dropped: Mapping[str, str]
+    dropped: Mapping[int, str]  # by instant, in UNIX seconds
     spans: Sequence[tuple[float, float, HourRecord]]
 
     def of(self, instant_s: int) -> str:
-        if (reason := self.dropped.get(iso(instant_s))) is not None:
+        if (reason := self.dropped.get(instant_s)) is not None:
             return reason
         for start_s, end_s, record in self.spans:
             if start_s <= instant_s < end_s:
@@ -198,18 +202,22 @@ class _Reasons:
 
 def _gaps(missing: NDArray[np.int64], reasons: _Reasons, interval_s: int) -> list[dict[str, Any]]:
     """Runs of missing instants with one reason."""
-    gaps: list[dict[str, Any]] = []
-    end = None
+    runs: list[tuple[int, int, str]] = []  # start, end, reason
     for instant in missing.tolist():
         reason = reasons.of(instant)
-        if gaps and instant == end and gaps[-1]["reason"] == reason:
-            gaps[-1]["rows"] += 1
-            gaps[-1]["end_utc"] = iso(instant + interval_s)
-        else:
-            gaps.append({"start_utc": iso(instant), "end_utc": iso(instant + interval_s), "rows": 1})
-            gaps[-1]["reason"] = reason
-        end = instant + interval_s
-    return gaps
+        start = instant
+        if runs and runs[-1][1:] == (instant, reason):
+            start = runs.pop()[0]
+        runs.append((start, instant + interval_s, reason))
+    return [
+        {
+            "start_utc": iso(start),
+            "end_utc": iso(end),
+            "rows": (end - start) // interval_s,
+            "reason": reason,
+        }
+        for start, end, reason in runs
+    ]
 
 
 def _overlaps(records: Sequence[HourRecord]) -> list[dict[str, Any]]:

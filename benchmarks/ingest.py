@@ -1,0 +1,128 @@
+"""The ingest on full-size hours: against decoding them in full, memory, growth with hours, two workers.
+
+    python benchmarks/ingest.py [--quick]
+
+One continuous hour is simulated (57.6 million samples of two channels) and stands under as many names as
+the week needs: the cost of an hour does not depend on what its neighbours hold. Every number is taken in this
+run; of repeated timings the fastest counts, which is the one that other work disturbed least.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import soundfile
+from machine import machine_size
+
+from nilm.ingest import WeekPaths, ingest_week
+from nilm.simulate.week import simulate_week
+from nilm.ukdale import HOUR_S, Week
+
+WEEK = Week(2015, 1)
+START_S = int(WEEK.start.timestamp())
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def decode_in_full(path: Path) -> None:
+    with soundfile.SoundFile(path) as recording:
+        for _ in recording.blocks(blocksize=2**18, dtype="float32"):
+            pass
+
+
+def full_size_hour(folder: Path) -> Path:
+    """A continuous recording of an hour, with a calibration beside its year."""
+    simulated = simulate_week(
+        folder / "raw",
+        house="house_long",
+        week=str(WEEK),
+        seed=1000,
+        days=1 / 24,
+        n_appliances=2,
+        continuous=True,
+    )
+    return simulated.hours[0]
+
+
+def week_of(root: Path, hour: Path, n_hours: int) -> WeekPaths:
+    """A house whose first hours are all this recording, under the names of those hours."""
+    paths = WeekPaths(root, "house_bench", WEEK)
+    recordings = paths.house_folder / WEEK.folder
+    recordings.mkdir(parents=True)
+    shutil.copy(hour.parents[2] / "calibration.cfg", paths.calibration)
+    for number in range(n_hours):
+        os.link(hour, recordings / f"vi-{START_S + number * HOUR_S}_000000.flac")
+    return paths
+
+
+def fresh(paths: WeekPaths, workers: int = 1) -> float:
+    """Seconds to ingest the week from nothing."""
+    shutil.rmtree(paths.data_root / "waveforms", ignore_errors=True)
+    return seconds(lambda: ingest_week(paths, workers=workers))
+
+
+def peak_memory_mb(paths: WeekPaths) -> float:
+    """Peak memory of a process of its own that ingests the week, imports included."""
+    shutil.rmtree(paths.data_root / "waveforms", ignore_errors=True)
+    command = [sys.executable, __file__, "--measure-memory", str(paths.data_root)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def measure_memory(data_root: Path) -> None:
+    ingest_week(WeekPaths(data_root, "house_bench", WEEK))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def main(*, quick: bool) -> None:
+    repeats, sizes = (3, (2, 4, 8)) if quick else (3, (6, 24, 96))
+    print(f"ingest benchmark on {machine_size()}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        hour = full_size_hour(folder)
+        print(f"one continuous hour: {hour.stat().st_size / 1e6:.0f} MB\n")
+        weeks = {n: week_of(folder / str(n), hour, n) for n in sizes}
+        most = sizes[-1]
+        fresh(weeks[sizes[0]])  # compiles, and brings the file into memory: for both sides alike
+
+        decode_s = min(seconds(lambda: decode_in_full(hour)) for _ in range(repeats))
+        print("| hours | ingest, ms an hour | times faster than decoding in full |\n| --- | --- | --- |")
+        one_worker_s = 0.0
+        for n, paths in weeks.items():
+            one_worker_s = min(fresh(paths) for _ in range(repeats))
+            print(f"| {n} | {1000 * one_worker_s / n:.1f} | {decode_s * n / one_worker_s:.0f} |")
+        print(f"\ndecoding one hour in full takes {1000 * decode_s:.0f} ms\n")
+
+        with_start_s = fresh(weeks[most], workers=2)
+        two_workers_s = min(fresh(weeks[most], workers=2) for _ in range(repeats))
+        print(
+            f"two workers on {most} hours: {one_worker_s / two_workers_s:.2f} times one "
+            f"({one_worker_s / with_start_s:.2f} when the workers have to start first)"
+        )
+        again_s = min(seconds(lambda: ingest_week(weeks[most])) for _ in range(repeats))
+        print(f"again, with nothing new: {1000 * again_s / most:.1f} ms an hour")
+        for n in (sizes[0], most):
+            print(f"peak memory with {n} hours: {peak_memory_mb(weeks[n]):.0f} MB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer hours and repeats")
+    parser.add_argument("--measure-memory", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure_memory:
+        measure_memory(arguments.measure_memory)
+    else:
+        main(quick=arguments.quick)
