@@ -227,8 +227,8 @@ def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) ->
     first_s, end_s = between_s
     try:
         with path.open("rb") as file:
-            start = _first_line_from(file, first_s)
-            stop = _first_line_from(file, end_s)
+            start = first_line_from(file, first_s)
+            stop = first_line_from(file, end_s)
             file.seek(start)
             text = file.read(max(stop - start, 0)).decode("utf-8", errors="replace")
     except OSError as error:
@@ -240,8 +240,11 @@ def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) ->
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
 
 
-def _first_line_from(file: BinaryIO, time_s: float) -> int:
-    """The offset of the first line whose time is at least `time_s`, by bisection; the end if none is."""
+def first_line_from(file: BinaryIO, time_s: float) -> int:
+    """The offset of the first line of a meter's file whose time is at least `time_s`; its end if none is.
+
+    By bisection: the lines are in order of time, as the logger writes them.
+    """
     size = file.seek(0, io.SEEK_END)
     if math.isinf(time_s):
         return 0 if time_s < 0 else size

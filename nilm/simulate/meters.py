@@ -4,10 +4,11 @@ They lie beside the years and hold every week simulated so far, so a week is lai
 time are replaced, all others stay.
 """
 
-import mmap
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,13 +18,14 @@ from nilm.household import ALWAYS_ON
 from nilm.schedules import DAY_S
 from nilm.simulate.signal import Signal
 from nilm.store import atomic_path, write_text
-from nilm.ukdale import Week, channel_file, read_labels
+from nilm.ukdale import Week, channel_file, first_line_from, read_labels
 
 # UK-DALE's house 1: full scale is 408 V and 106 A.
 VOLTS_PER_ADC_STEP = 1.90101491444e-07
 AMPS_PER_ADC_STEP = 4.9224284384e-08
 CHANNEL_S = 6
 MAINS_S = 1
+_PIECE = 2**20  # bytes copied at a time
 LOST_SHARE = 0.005  # of a submeter's readings that the radio never delivered
 
 CALIBRATION_CFG = f"""[Calibration]
@@ -96,24 +98,19 @@ def _mains_lines(signal: Signal, length_s: float, start: int) -> Iterator[str]:
 def _lay(path: Path, lines: Iterable[str], week: Week) -> None:
     """Write the lines into the file in place of those it had for this week; the others are copied unread."""
     with ExitStack() as stack:
-        old: bytes | mmap.mmap = b""
-        if path.is_file() and path.stat().st_size:
-            file = stack.enter_context(path.open("rb"))
-            old = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        old: BinaryIO = io.BytesIO()
+        if path.is_file():
+            old = stack.enter_context(path.open("rb"))
         new = stack.enter_context(atomic_path(path))
+        end = first_line_from(old, week.end.timestamp())
         with new.open("wb") as out:
-            out.write(old[: _first_from(old, week.start.timestamp())])
+            _copy(old, out, 0, first_line_from(old, week.start.timestamp()))
             out.writelines(f"{line}\n".encode() for line in lines)
-            out.write(old[_first_from(old, week.end.timestamp()) :])
+            _copy(old, out, end, old.seek(0, io.SEEK_END))
 
 
-def _first_from(readings: bytes | mmap.mmap, time_s: float) -> int:
-    """Where the first line at or after this time starts, by bisection: the lines are in order of time."""
-    low, high = 0, len(readings)
-    while low < high:
-        line = readings.rfind(b"\n", 0, (low + high) // 2) + 1
-        if float(readings[line : readings.find(b" ", line)]) < time_s:
-            low = readings.find(b"\n", line) + 1
-        else:
-            high = line
-    return low
+def _copy(source: BinaryIO, target: BinaryIO, start: int, end: int) -> None:
+    """Copy the bytes from `start` to `end`, a piece at a time."""
+    source.seek(start)
+    for at in range(start, end, _PIECE):
+        target.write(source.read(min(_PIECE, end - at)))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from nilm.simulate.meters import _first_from, _lay
+from nilm.simulate.meters import _lay
 from nilm.ukdale import Week
 
 WEEK = Week(2015, 2)
@@ -28,11 +28,3 @@ def test_a_week_replaces_its_own_readings_and_no_others(tmp_path: Path, old: lis
     kept = [(t, i) for i, t in enumerate(old) if not START_S <= t < END_S]
     expected = sorted([*kept, (START_S, 99), (START_S + 6, 98)])
     assert path.read_text() == "".join(f"{t} {w}\n" for t, w in expected)
-
-
-def test_bisection_finds_what_a_walk_finds() -> None:
-    lines = [f"{t}.0 {'7' * (t % 5 + 1)}\n" for t in range(0, 60, 3)]
-    data = "".join(lines).encode()
-    for time_s in range(-2, 64):
-        walked = sum(len(line) for line in lines if float(line.split()[0]) < time_s)
-        assert _first_from(data, time_s) == walked

@@ -1,3 +1,4 @@
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -209,3 +210,11 @@ def test_a_window_of_a_channel_is_what_a_full_read_holds_of_it(
     inside = (whole.time_s >= first_s) & (whole.time_s < end_s)
     np.testing.assert_array_equal(part.time_s, whole.time_s[inside])
     np.testing.assert_array_equal(part.values, whole.values[inside])
+
+
+def test_bisection_finds_what_a_walk_finds() -> None:
+    lines = [f"{t}.0 {'7' * (t % 5 + 1)}\n" for t in range(0, 60, 3)]
+    data = "".join(lines).encode()
+    for time_s in range(-2, 64):
+        walked = sum(len(line) for line in lines if float(line.split()[0]) < time_s)
+        assert ukdale.first_line_from(io.BytesIO(data), time_s) == walked
