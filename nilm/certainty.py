@@ -11,6 +11,7 @@ import numpy as np
 from lfm import Pdc
 from nilm.results import Certainty
 from nilm.solutions import Hopped
+from nilm.waveform_measures import ALWAYS_ON_SHARE
 
 SURE_SUPPORT = 0.95  # share of equally good explanations above which a column is not in doubt
 SAME_WAVEFORM = 0.03  # distance, relative to the larger, below which only the size of noise differs
@@ -21,14 +22,18 @@ def certainty_in_words(hopped: Hopped, *, appliance_ids: Sequence[str], names: S
     """The verdict on a week, with ids and names in the order of the solution's features."""
     groups = indistinguishable(hopped)
     in_doubt = {k for group in groups for k in group}
+    # First what is in doubt, then what runs inside what; that two never met is the least telling.
     pairs = sorted(
-        _telling_pairs(hopped), key=lambda pair: (not {pair[0], pair[1]} & in_doubt, pair[0], pair[1])
+        _telling_pairs(hopped),
+        key=lambda pair: (len({pair[0], pair[1]} & in_doubt) < 2, pair[2] is Pdc.DISJOINT, pair[:2]),
     )
     sentences = [_dependency_words(i, j, pdc, names) for i, j, pdc in pairs]
     more = len(sentences) - MAX_SENTENCES
     if more > 0:
         sentences = [*sentences[:MAX_SENTENCES], f"and {more} more pairs of this kind"]
-    settle = [_settling_words(i, j, pdc, names) for i, j, pdc in pairs if {i, j} & in_doubt]
+    settle = [
+        _settling_words(i, j, pdc, names) for i, j, pdc in pairs if any({i, j} <= set(g) for g in groups)
+    ]
     verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[hopped.identifiable]
     return Certainty(
         verdict=verdict,
@@ -50,12 +55,12 @@ def indistinguishable(hopped: Hopped) -> list[tuple[int, ...]]:
     """Groups of features that this week's data does not separate.
 
     Two features belong together where their waveforms are the same within SAME_WAVEFORM (then nothing says
-    which of the two ran), or where a dependency binds them in every row and one of them is missing from a
-    good share of the equally good explanations (support below SURE_SUPPORT).
+    which of the two ran), or where one is missing from a good share of the equally good explanations (support
+    below SURE_SUPPORT) and the other is what it is most likely mixed up with.
     """
-    W, support = hopped.solution.W, hopped.support
+    W = hopped.solution.W
     K = hopped.solution.K
-    bound = {(i, j) for i, j, _ in _telling_pairs(hopped) if min(support[i], support[j]) < SURE_SUPPORT}
+    bound = _mixed_up(hopped)
     sizes = np.linalg.norm(W, axis=1)
     for i in range(K):
         for j in range(i + 1, K):
@@ -69,9 +74,26 @@ def indistinguishable(hopped: Hopped) -> list[tuple[int, ...]]:
     return [m for m in members if len(m) > 1]
 
 
+def _mixed_up(hopped: Hopped) -> set[tuple[int, int]]:
+    """Each feature in doubt with the one that it is most likely mixed up with.
+
+    Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
+    i runs only while j does, z_i + z_j if they never run together. The fewer its switches, the likelier.
+    """
+    Z = hopped.solution.Z
+    pairs = [(i, j) for i, j, _ in _telling_pairs(hopped)]
+    found = set()
+    for k in np.flatnonzero(hopped.support < SURE_SUPPORT).tolist():
+        partners = [i + j - k for i, j in pairs if k in (i, j)]
+        if partners:
+            other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))
+            found.add((min(k, other), max(k, other)))
+    return found
+
+
 def _telling_pairs(hopped: Hopped) -> list[tuple[int, int, Pdc]]:
-    """The dependencies that say something: those with an always-on feature hold for everything."""
-    steady = set(hopped.bias_features)
+    """The dependencies that say something: what is always on, or all but, hosts everything."""
+    steady = set(np.flatnonzero(hopped.solution.Z.mean(axis=0) >= ALWAYS_ON_SHARE).tolist())
     return [(i, j, Pdc[name]) for i, j, name in hopped.dependencies if not {i, j} & steady]
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
 
-from lfm import hamming_error, match_columns
+from lfm import hamming_error
 from nilm.errors import InputFileError, OptionError
 from nilm.results import ApplianceScore, Scores, TimeArray
 from nilm.submeters import Submeter
@@ -83,19 +84,19 @@ def score_against_truth(
     scored = []
     for estimate in (before, after):
         Z = estimate.Z[rows]
-        pairs = zip(*(index.tolist() for index in match_columns(Z, Z_true)), strict=True)
+        power = Z * estimate.watts
         scored.append(
             tuple(
                 _score(
                     estimate.appliance_ids[k],
                     truth.names[t],
                     power_true[:, t],
-                    estimate.watts[k] * Z[:, k],
+                    power[:, k],
                     true_on=Z_true[:, t] == 1,
                     on=Z[:, k] == 1,
                     interval_s=interval_s,
                 )
-                for k, t in pairs
+                for k, t in _pairs(power, power_true)
             )
         )
     kwh = np.abs(power_true.sum(axis=0)) * interval_s / _J_PER_KWH
@@ -154,6 +155,19 @@ def score_against_submeters(
         appliances_before=scored[0],
         appliances=scored[1],
     )
+
+
+def _pairs(power_w: FloatArray, power_true_w: FloatArray) -> list[tuple[int, int]]:
+    """(feature, appliance of the truth) one-to-one, with the largest total energy in common, (N, K) each.
+
+    By energy and not by rows on: a small load that is always on shares its rows with everything.
+    """
+    common = [
+        [float(np.minimum(np.abs(a), np.abs(b))[np.sign(a) == np.sign(b)].sum()) for b in power_true_w.T]
+        for a in power_w.T
+    ]
+    features, appliances = linear_sum_assignment(-np.array(common))
+    return list(zip(features.tolist(), appliances.tolist(), strict=True))
 
 
 def f1_score(on: ArrayLike, true_on: ArrayLike) -> float:
