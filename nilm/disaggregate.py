@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from lfm import Hop, Identifiability, Solution, diagnose, hop
 from nilm.activations import gaps_before
 from nilm.errors import NothingUsableError, OptionError
-from nilm.estimate import Callback, check_components, check_estimator, fit_estimator, independent, warmer
+from nilm.estimate import (
+    Callback,
+    check_components,
+    check_estimator,
+    fit_estimator,
+    independent,
+    warmer,
+    with_misfits_decoded,
+    without_traces,
+)
 from nilm.house_priors import evidence_priors, feeds_in, house_priors, paper_priors, price
 from nilm.results import FloatArray, TimeArray
 from nilm.unfit_rows import rows_with_state, states_of_unfit
@@ -121,7 +130,7 @@ def factorise(
     notes: list[str] = []
     gaps = _gaps_of(fit_rows, gap_before)
     solution, at_noise_floor = fit_estimator(X, gaps, name, components, seed, callback, notes)
-    solution = independent(solution, notes)
+    solution = with_misfits_decoded(without_traces(independent(solution, notes), notes), X)
     if warm_start is not None:
         solution = warmer(solution, X, warm_start, notes)
     if isinstance(components, int) and components > solution.K:

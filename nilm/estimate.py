@@ -4,6 +4,7 @@ Owns the names of the estimators, their certificate, and the repairs that keep t
 the data cannot separate are joined, and last week's waveforms may stand in for new ones.
 """
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,13 +20,17 @@ from nilm.results import FloatArray
 
 Callback = Callable[[int, float], None]
 
-ESTIMATORS = {
-    "switching": "SwitchingDecoder",
-    "latent-lasso": "LatentLasso",
-    "meibp": "MEIBP",
-    "kfeatures": "KFeatures",
-    "binary-decoder": "BinaryDecoder",
+ESTIMATORS: dict[str, Any] = {
+    "switching": lfm.SwitchingDecoder,
+    "latent-lasso": lfm.LatentLasso,
+    "meibp": lfm.MEIBP,
+    "kfeatures": lfm.KFeatures,
+    "binary-decoder": lfm.BinaryDecoder,
 }
+TRACE_A = 0.005  # RMS amperes
+MISFIT = 0.2  # of a row's size
+MAX_FLIPS = 2
+AS_GOOD = 0.05  # of the residual: what drift leaves of it
 _WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
 
 
@@ -60,7 +65,7 @@ def fit_estimator(
             K = fit_estimator(X, gaps, "switching", "auto", seed, None, [])[0].K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
-    model: Any = getattr(lfm, ESTIMATORS[name])(n_components=K, random_state=seed, callback=callback)
+    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:
@@ -90,6 +95,49 @@ def independent(solution: Solution, notes: list[str]) -> Solution:
         "were joined to those: this data cannot separate them."
     )
     return Solution(solution.Z[:, kept], W[kept])
+
+
+def without_traces(solution: Solution, notes: list[str]) -> Solution:
+    """The solution without features too small to be an appliance; the largest always stays.
+
+    A feature of less than TRACE_A RMS is what an estimator makes of noise or of a load that changes slowly.
+    """
+    rms_a = np.sqrt(np.mean(solution.W**2, axis=1))
+    kept = np.flatnonzero((rms_a >= TRACE_A) | (rms_a == rms_a.max()))
+    if len(kept) == solution.K:
+        return solution
+    notes.append(
+        f"{solution.K - len(kept)} features of less than {TRACE_A * 1000:g} mA (about 1 W) were left out as "
+        "traces; what they held is in the unexplained energy."
+    )
+    return Solution(solution.Z[:, kept], solution.W[kept])
+
+
+def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
+    """The solution with single rows put right that it misses grossly; W stays.
+
+    An estimator that looks at runs of rows may take one row (a kettle of two minutes) for a disturbance. A
+    row whose residual is above MISFIT of its own size takes the state of a neighbour with up to MAX_FLIPS
+    features switched, if that leaves less than a quarter of the residual: the fewest among those that fit
+    within AS_GOOD of it or twice as badly as the best. Drift of an amplitude is too small to change a state,
+    and what is always on stays on.
+    """
+    missed = np.linalg.norm(X - solution.product(), axis=1)
+    rows = np.flatnonzero(missed > MISFIT * np.linalg.norm(X, axis=1))
+    switched = np.flatnonzero(~solution.Z.all(axis=0)).tolist()
+    choices = [c for n in range(MAX_FLIPS + 1) for c in itertools.combinations(switched, n)]
+    flips = np.zeros((len(choices), solution.K), dtype=np.uint8)
+    for n, chosen in enumerate(choices):
+        flips[n, list(chosen)] = 1
+    n_flipped = np.tile(flips.sum(axis=1), 2)
+    Z = solution.Z.copy()
+    for n in rows.tolist():
+        states = np.concatenate([Z[max(n - 1, 0)] ^ flips, Z[min(n + 1, len(Z) - 1)] ^ flips])
+        left = np.linalg.norm(X[n] - states.astype(np.float64) @ solution.W, axis=1)
+        if left.min() < 0.25 * missed[n]:
+            good = np.flatnonzero(left <= max(2 * left.min(), AS_GOOD * missed[n]))
+            Z[n] = states[good[np.lexsort((left[good], n_flipped[good]))[0]]]
+    return solution if np.array_equal(Z, solution.Z) else Solution(Z, solution.W)
 
 
 def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:

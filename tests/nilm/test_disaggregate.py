@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lfm import hamming_error
+from nilm import loads
 from nilm.disaggregate import disaggregate, factorise, hop_house
 from nilm.errors import NothingUsableError, OptionError
 from nilm.house import drop_rows, observe, simulated_house
@@ -101,3 +102,24 @@ def test_what_is_no_week_of_waveforms_is_refused(current, voltage, words: str) -
 def test_nothing_usable_is_an_error_that_says_so() -> None:
     with pytest.raises(NothingUsableError, match="0 of 2160 rows are fit"):
         disaggregate(X, HOUSE.voltage_v, fit_for_use=np.zeros(len(X), bool))
+
+
+def test_a_generator_is_recognised_said_and_keeps_its_negative_watts() -> None:
+    sun = ((np.arange(len(X)) % 720 > 300) & (np.arange(len(X)) % 720 < 500)).astype(np.uint8)
+    panels = -loads.resistive(HOUSE.voltage_v, 1500)
+    found = disaggregate(X + np.outer(sun, panels), HOUSE.voltage_v, start_utc=HOUSE.start_utc)
+    assert found.feeds_in
+    assert any("generator" in note for note in found.notes)
+    assert hamming_error(found.solution.Z, np.column_stack([HOUSE.Z, sun])) == 0
+    np.testing.assert_allclose(np.sort(found.watts), np.sort([*HOUSE.watts, -1500]), rtol=0.01, atol=0.5)
+
+
+def test_a_house_that_only_consumes_has_no_generator() -> None:
+    assert not disaggregate(X, HOUSE.voltage_v).feeds_in
+
+
+def test_the_hop_puts_another_estimator_right_and_the_number_is_found_for_it() -> None:
+    found = disaggregate(X[:1440], HOUSE.voltage_v, estimator="binary-decoder")
+    assert hamming_error(found.baseline.Z, HOUSE.Z[:1440]) > 0.02
+    assert hamming_error(found.solution.Z, HOUSE.Z[:1440]) == 0
+    assert any("6, was found by the switching decoder" in note for note in found.notes)

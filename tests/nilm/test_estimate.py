@@ -3,7 +3,15 @@ import pytest
 
 from lfm import Solution
 from nilm.errors import NothingUsableError, OptionError
-from nilm.estimate import check_components, check_estimator, fit_estimator, independent, warmer
+from nilm.estimate import (
+    check_components,
+    check_estimator,
+    fit_estimator,
+    independent,
+    warmer,
+    with_misfits_decoded,
+    without_traces,
+)
 from nilm.house import observe, simulated_house
 
 HOUSE = simulated_house(seed=2, days=2, n_appliances=4, n_points=64)
@@ -52,3 +60,28 @@ def test_known_waveforms_are_carried_over_only_if_they_explain_the_week() -> Non
     np.testing.assert_array_equal(warm.Z, HOUSE.Z)
     assert "carried over" in notes[0]
     assert warmer(split, X, HOUSE.W[:2], []) is split
+
+
+def test_traces_are_left_out_and_said() -> None:
+    trace = (np.arange(len(X)) % 3 == 0).astype(np.uint8)[:, None]
+    solution = Solution(np.hstack([HOUSE.Z, trace]), np.vstack([HOUSE.W, np.full((1, 64), 0.001)]))
+    notes: list[str] = []
+    left = without_traces(solution, notes)
+    np.testing.assert_array_equal(left.Z, HOUSE.Z)
+    np.testing.assert_array_equal(left.W, HOUSE.W)
+    assert "1 features of less than 5 mA" in notes[0]
+    alone = Solution(trace, np.full((1, 64), 0.001))
+    assert without_traces(alone, []) is alone
+
+
+def test_single_rows_that_were_missed_grossly_are_decoded_again_and_drift_changes_nothing() -> None:
+    kettle = HOUSE.names.index("kettle")
+    rows = np.flatnonzero(HOUSE.Z[:, kettle])
+    Z = HOUSE.Z.copy()
+    Z[rows[0], kettle] = 0
+    found = with_misfits_decoded(Solution(Z, HOUSE.W), X)
+    np.testing.assert_array_equal(found.Z, HOUSE.Z)
+    drifted = X.copy()
+    drifted[rows] += 0.1 * HOUSE.W[kettle]
+    exact = Solution(HOUSE.Z, HOUSE.W)
+    assert with_misfits_decoded(exact, drifted) is exact
