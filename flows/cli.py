@@ -87,6 +87,8 @@ def parser() -> argparse.ArgumentParser:
     backfill.add_argument("--workers", type=int, metavar="N", help="weeks at a time; default: one per core")
     backfill.add_argument("--dask", metavar="ADDRESS", help="run on this Dask scheduler, tcp://host:8786")
     _method(backfill)
+    _piano(command("piano", "Transcribe a piece of music and write the report of its notes."))
+    _experiments(command("experiments", "Compute the paper's figures and tables again."))
     diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
     diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK")
     name = command("name", "Name an appliance of a house, for this and all later weeks.")
@@ -106,6 +108,20 @@ def _method(command: argparse.ArgumentParser) -> None:
     command.add_argument("--components", type=_components, metavar="K", help="number of features, or auto")
     command.add_argument("--estimator", metavar="NAME", help="a wrong name lists the right ones")
     command.add_argument("--seed", type=int)
+
+
+def _piano(command: argparse.ArgumentParser) -> None:
+    command.add_argument("audio", type=Path, metavar="FILE", help="wav, flac, ogg or mp3")
+    command.add_argument("--components", type=int, default=40, metavar="K")
+    command.add_argument("--estimator", default="meibp", choices=("meibp", "latent-lasso"))
+    command.add_argument("--seed", type=int)
+
+
+def _experiments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--only", default="", metavar="NAMES", help="with commas: table1,fig3")
+    command.add_argument("--quick", action="store_true", help="fewer trials, for a first look")
+    command.add_argument("--real-data", type=Path, metavar="DIR", help="recorded appliances and pianos")
+    command.add_argument("--labels", type=Path, action="append", metavar="FILE", help="more for table2")
 
 
 def _components(text: str) -> int | str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from nilm.errors import OptionError
 
@@ -76,8 +77,6 @@ def run(options: argparse.Namespace) -> Lines:
         if not chosen:
             yield f"{options.house}: nothing to do, every week's report is current"
         return
-    from flows.embedded import prefect_api
-
     with prefect_api():
         from flows.weekly import weekly
 
@@ -98,8 +97,6 @@ def run(options: argparse.Namespace) -> Lines:
 def backfill(options: argparse.Namespace) -> Lines:
     """Run the backfill flow and show its table, also when some weeks failed."""
     settings = _settings(options)
-    from flows.embedded import prefect_api
-
     with prefect_api():
         from flows.backfill import BackfillError
         from flows.backfill import backfill as flow
@@ -121,6 +118,44 @@ def backfill(options: argparse.Namespace) -> Lines:
             raise
     yield from _table(rows) if rows else ["nothing to do, every week's report is current"]
     yield f"index: {settings.outputs_root / 'index.html'}"
+
+
+def piano(options: argparse.Namespace) -> Lines:
+    """Run the piano flow."""
+    if not options.audio.is_file():
+        raise OptionError(f"{options.audio} is not a file; give the path of a recording")
+    with prefect_api():
+        from flows.piano import piano as flow
+
+        report = flow(
+            audio=options.audio,
+            components=options.components,
+            estimator=options.estimator,
+            seed=options.seed,
+            data_root=options.data_root,
+            outputs_root=options.outputs_root,
+        )
+    yield f"report: {report}"
+
+
+def experiments(options: argparse.Namespace) -> Lines:
+    """Run the experiments flow."""
+    from nilm.experiments.publish import chosen_experiments
+
+    only = [name.strip() for name in options.only.split(",") if name.strip()]
+    chosen_experiments(only)  # a wrong name is told before a server is started
+    with prefect_api():
+        from flows.experiments import experiments as flow
+
+        index = flow(
+            only=only,
+            quick=options.quick,
+            real_data=options.real_data,
+            labels=options.labels,
+            data_root=options.data_root,
+            outputs_root=options.outputs_root,
+        )
+    yield f"pages: {index}"
 
 
 def diagnose(options: argparse.Namespace) -> Lines:

@@ -1,4 +1,4 @@
-"""The piano flow: from a recording to a report of its notes."""
+"""The piano flow: from a piece of music to the report of its notes."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,13 +10,16 @@ from pydantic import Field
 from flows.artifacts import progress, show_report
 from flows.settings import load_settings
 from flows.tasks import log_to_prefect
+from nilm.errors import InputFileError
 from nilm.transcribe import transcribe
 from nilm.transcription import TranscribeOptions
 
-transcribe_task = Task(transcribe, name="transcribe", task_run_name="{audio.name}", cache_policy=NO_CACHE)
+transcribe_task = Task(
+    transcribe, name="transcribe", task_run_name="transcribe {audio.name}", cache_policy=NO_CACHE
+)
 
 
-@flow(name="piano", flow_run_name="{audio}")
+@flow(name="piano", flow_run_name="piano {audio}")
 def piano(
     audio: Path,
     components: Annotated[int, Field(ge=1, le=200)] = 40,
@@ -25,27 +28,27 @@ def piano(
     data_root: Path | None = None,
     outputs_root: Path | None = None,
 ) -> Path:
-    """Find the notes of a recording and return the path of its report.
-
-    A MIDI file beside the recording (same name, .mid) serves to score what was found.
+    """Transcribe a piece and return the path of its report; a MIDI file of the same name scores it.
 
     Args:
-        audio: The recording: WAV, FLAC or OGG.
-        components: Number of features K (for meibp, where it starts).
-        estimator: meibp (non-negative features) or latent-lasso.
+        audio: The recording, in any format that libsndfile reads (wav, flac, ogg, mp3).
+        components: Number of features K; for MEIBP the number it starts with.
+        estimator: What factorises the power spectra.
         seed: Seed of everything random; the setting if empty.
-        data_root: Where the spectra are kept; the setting if empty.
+        data_root: Folder of the spectra; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.
     """
     log_to_prefect()
     settings = load_settings(seed=seed, data_root=data_root, outputs_root=outputs_root)
+    if not audio.is_file():
+        raise InputFileError(f"{audio} is not a file; give the path of a recording")
     with progress(audio.name, 1.0) as show:
-        report: Path = transcribe_task(
+        report = transcribe_task(
             audio,
             data_root=settings.data_root,
             outputs_root=settings.outputs_root,
             options=TranscribeOptions(components=components, estimator=estimator, seed=settings.seed),
             progress=lambda doing, share: show(share, doing),
         )
-    show_report(audio.stem, report)
+    show_report(audio.name, report)
     return report

@@ -10,6 +10,7 @@ from typing import Any
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.context import FlowRunContext, TaskRunContext
 from prefect.logging.handlers import APILogHandler
 
 from flows import steps
@@ -26,13 +27,21 @@ def _file_system_failed(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     return isinstance(state.result(raise_on_failure=False), OSError)
 
 
+class _RunLog(APILogHandler):
+    """Send records to the page of the run that they belong to; outside of runs there is none."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if FlowRunContext.get() or TaskRunContext.get():
+            super().emit(record)
+
+
 def log_to_prefect() -> None:
     """Send the log lines of our packages to the run's page as well; call at the start of every flow."""
     for room in ROOMS:
         logger = logging.getLogger(room)
         logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
-        if not any(isinstance(handler, APILogHandler) for handler in logger.handlers):
-            logger.addHandler(APILogHandler())
+        if not any(isinstance(handler, _RunLog) for handler in logger.handlers):
+            logger.addHandler(_RunLog())
 
 
 def _solve(place: Place, settings: Settings) -> None:

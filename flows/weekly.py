@@ -105,7 +105,7 @@ def _run_steps(place: Place, settings: Settings) -> None:
             show(_INGESTED * done / len(futures), f"{done} of {len(futures)} recordings read")
         assemble_task(place.ingest, recordings, sampling=steps.sampling(settings))
         show(_INGESTED, "finding appliances")
-        factorise_task(place, settings)
+        factorise_task(place, settings, lambda n, _: show(_INGESTED + n, f"finding appliances, round {n}"))
         show(_FACTORISED, "hopping to equivalent solutions")
         hop_task(place, settings)
         show(_HOPPED, "writing the report")

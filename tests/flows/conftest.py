@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,23 +31,56 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="session")
+def worked_out(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of data and outputs after an undisturbed run of the first week; not to be changed."""
+    from flows import steps
+    from flows.settings import load_settings
+    from flows.weeks import Place
+    from nilm.ukdale import Week
+
+    root = tmp_path_factory.mktemp("worked_out")
+    shutil.copytree(simulated, root / "data")
+    settings = load_settings(data_root=root / "data", outputs_root=root / "outputs")
+    place = Place("house_sim", Week.parse(WEEKS[0]), settings.data_root, settings.outputs_root)
+    steps.solve(place, settings)
+    steps.finish(place, settings)
+    return root
+
+
 @pytest.fixture
-def roots(simulated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A private copy of the simulated data root, and an outputs root beside it; both are the settings."""
-    data, outputs = tmp_path / "data", tmp_path / "outputs"
-    shutil.copytree(simulated, data)
+def clean_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The defaults, but for roots in a folder of the test's own; no nilm.toml, no other NILM_* variable."""
     for name in [name for name in os.environ if name.startswith("NILM_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("NILM_DATA_ROOT", str(data))
-    monkeypatch.setenv("NILM_OUTPUTS_ROOT", str(outputs))
+    monkeypatch.setenv("NILM_DATA_ROOT", str(tmp_path / "data"))
+    monkeypatch.setenv("NILM_OUTPUTS_ROOT", str(tmp_path / "outputs"))
     monkeypatch.chdir(tmp_path)
-    return data, outputs
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file below a folder, by relative path; hidden files too."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+@pytest.fixture
+def roots(simulated: Path, tmp_path: Path, clean_settings: None) -> tuple[Path, Path]:
+    """A private copy of the simulated data root, and an outputs root beside it; both are the settings."""
+    shutil.copytree(simulated, tmp_path / "data")
+    return tmp_path / "data", tmp_path / "outputs"
+
+
+@pytest.fixture
+def done_roots(worked_out: Path, tmp_path: Path, clean_settings: None) -> tuple[Path, Path]:
+    """The same with the first week worked out."""
+    shutil.copytree(worked_out, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "data", tmp_path / "outputs"
+
+
+@pytest.fixture(scope="session")
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    """A function that gives the bytes of every file below a folder, by relative path; hidden files too."""
+
+    def contents_of(folder: Path) -> dict[str, bytes]:
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+
+    return contents_of

@@ -27,6 +27,7 @@ def test_one_failing_week_does_not_stop_the_others(roots: tuple[Path, Path]) -> 
     assert not (outputs / "house_sim" / "2015-wk01").exists()
 
 
+@pytest.mark.slow
 def test_the_same_outputs_as_week_by_week(roots: tuple[Path, Path], tmp_path: Path) -> None:
     data, outputs = roots
     rows = backfill(workers=2)
@@ -45,6 +46,7 @@ def test_the_same_outputs_as_week_by_week(roots: tuple[Path, Path], tmp_path: Pa
     assert {p.relative_to(outputs): p.read_bytes() for p in outputs.rglob("*.*")} == alone
 
 
-def test_no_dask_at_the_address(roots: tuple[Path, Path]) -> None:
+def test_no_dask_at_the_address(roots: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.backfill.DASK_TIMEOUT_S", 1)
     with pytest.raises(OptionError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         backfill(dask="tcp://127.0.0.1:9")

@@ -8,7 +8,7 @@ import pytest
 
 from flows.cli import main, parser
 
-COMMANDS = ("simulate", "ingest", "run", "backfill", "diagnose", "name", "demo")
+COMMANDS = ("simulate", "ingest", "run", "backfill", "piano", "experiments", "diagnose", "name", "demo")
 
 
 def _said(capsys: pytest.CaptureFixture[str]) -> str:
@@ -96,3 +96,12 @@ def test_name_is_kept_and_checked(roots: tuple[Path, Path], capsys: pytest.Captu
     assert '"A03": "Kettle"' in (roots[0] / "names" / "house_sim.json").read_text()
     assert main(["name", "--house", "house_sim", "kettle", "A03"]) == 2
     assert "written like A03" in _said(capsys)
+
+
+def test_a_recording_or_experiment_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["piano", str(tmp_path / "none.wav")]) == 2
+    assert "none.wav is not a file" in _said(capsys)
+    assert main(["experiments", "--only", "fig9"]) == 2
+    assert "no experiment fig9; there are" in _said(capsys)
