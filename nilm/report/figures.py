@@ -68,6 +68,8 @@ def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
                 part = np.where(sign * power > 0, power, 0.0) / 1000
                 if np.any(part):
                     label = f"{len(others)} others" if appliance is None else _shortened(appliance.name)
+                    if appliance is None and sign < 0:
+                        label = "_others below zero"  # named above already; the underscore hides it
                     style = None if appliance is None else style_of(appliance.colour)
                     _layer(axes, days, base, base + part, style=style, label=label)
                     base = base + part

@@ -109,7 +109,6 @@ def render_report(result: WeekResult) -> str:
         .get_template("report.html")
         .render(
             result=result,
-            window=window,
             views=views,
             ordered=_parts_under_machines(views),
             by_id=by_id,
@@ -120,6 +119,7 @@ def render_report(result: WeekResult) -> str:
                 words.day(window.start + np.timedelta64(d, "D"), "%a %-d %b") for d in range(window.days)
             ],
             sentences=story.three_sentences(result),
+            cautions=story.cautions(result),
             explained=story.explained_share(result),
             residual=story.residual(result.certainty),
             equivalents=story.equivalents(result.certainty),
@@ -173,12 +173,12 @@ def _appliance(
 def _parts_under_machines(views: list[ApplianceView]) -> list[ApplianceView]:
     """The same views by energy, each likely part directly after its machine."""
     ids = {view.appliance.appliance_id for view in views}
-    ordered: list[ApplianceView] = []
+    ordered: dict[str, ApplianceView] = {}  # by anchor, in the order of placing
 
     def place(view: ApplianceView) -> None:
-        if view in ordered:
+        if view.anchor in ordered:
             return
-        ordered.append(view)
+        ordered[view.anchor] = view
         for part in views:
             if part.appliance.part_of == view.appliance.appliance_id:
                 place(part)
@@ -188,7 +188,7 @@ def _parts_under_machines(views: list[ApplianceView]) -> list[ApplianceView]:
             place(view)
     for view in views:  # parts of each other, should a result ever say so
         place(view)
-    return ordered
+    return list(ordered.values())
 
 
 def _correction(

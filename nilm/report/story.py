@@ -12,6 +12,9 @@ from markupsafe import Markup
 from nilm.report import words
 from nilm.results import Certainty, Quality, WeekResult
 
+MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
+LEAST_SUPPORT = 0.5
+LEAST_COVERAGE = 0.5
 _CERTAIN = {
     "identifiable": "Only one explanation of this kind fits the data",
     "not identifiable": "More than one explanation fits the data equally well (see section 6)",
@@ -82,6 +85,42 @@ def _how_sure(result: WeekResult) -> Markup:
     )
 
 
+def cautions(result: WeekResult) -> list[Markup]:
+    """What an analyst must know before using any number of the page; empty in a good week."""
+    found = []
+    # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
+    passed_kwh = float(np.nansum(np.abs(result.metered_w))) * result.interval_s / 3.6e6
+    if -result.unexplained_kwh > MOST_OVER * passed_kwh:
+        found.append(
+            Markup(
+                "The appliances found add up to {} more than the meter counted. The split between them is "
+                "wrong and should not be used."
+            ).format(words.fixed(-result.unexplained_kwh, 1, "kWh"))
+        )
+    if result.certainty.at_noise_floor is False:
+        found.append(
+            Markup(
+                "{} of the current is left over, more than the meter's noise: something in the house is not "
+                "explained by appliances that are on or off."
+            ).format(words.percent(result.certainty.relative_residual, 0))
+        )
+    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if a.support < LEAST_SUPPORT)
+    energy = sum(abs(a.energy_kwh) for a in result.appliances)
+    if energy and doubtful > energy / 2:
+        found.append(
+            Markup("{} of the appliances' energy is with appliances of which we are unsure.").format(
+                words.percent(doubtful / energy, 0)
+            )
+        )
+    if result.quality.coverage < LEAST_COVERAGE:
+        found.append(
+            Markup("Only {} of the expected data is there; totals are of that part alone.").format(
+                words.percent(result.quality.coverage, 0)
+            )
+        )
+    return found
+
+
 def residual(certainty: Certainty) -> str:
     """What the corrections did to the fit: nothing, or how much."""
     before, after = certainty.residual_before, certainty.residual_after
@@ -100,8 +139,9 @@ def residual(certainty: Certainty) -> str:
 
 def equivalents(certainty: Certainty) -> Markup:
     """How many explanations fit equally well, this one included; "at least" where the search had to stop."""
-    number = words.data(certainty.n_equivalent, f"{certainty.n_equivalent:,}")
-    return number if certainty.n_equivalent_is_exact else Markup("at least {}").format(number)
+    n = certainty.n_equivalent
+    number = words.data(n, f"{n:,}" if n < 10**9 else "billions")
+    return number if certainty.n_equivalent_is_exact or n >= 10**9 else Markup("at least {}").format(number)
 
 
 def missing_hours(quality: Quality) -> list[str]:

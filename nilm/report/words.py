@@ -33,7 +33,7 @@ def decimals(value: float, places: int) -> str:
     least = 10.0**-places
     if value != 0 and abs(value) < least / 2:
         return f"{'>' if value < 0 else '<'} {'−' if value < 0 else ''}{least:.{places}f}"
-    return _signed(f"{value:,.{places}f}")
+    return _signed(f"{value or 0.0:,.{places}f}")  # −0 is 0
 
 
 def data(value: float | int | None, text: str) -> Markup:

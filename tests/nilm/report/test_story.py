@@ -56,6 +56,40 @@ def test_equivalent_explanations_are_counted_honestly(result: WeekResult) -> Non
 
     assert words(3, True) == "3"
     assert words(1200, False) == "at least 1,200"
+    assert words(10**30, False) == "billions"
+
+
+def test_a_good_week_needs_no_caution(result: WeekResult) -> None:
+    assert story.cautions(result) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"unexplained_kwh": -100.0}, "should not be used"),
+        (
+            {"certainty": {"at_noise_floor": False, "relative_residual": 0.4}},
+            "40 % of the current is left over",
+        ),
+        ({"quality": {"coverage": 0.02}}, "Only 2 % of the expected data"),
+    ],
+)
+def test_what_spoils_a_week_is_said_first(result: WeekResult, change: dict[str, Any], words: str) -> None:
+    changes = {
+        name: replace(getattr(result, name), **value) if isinstance(value, dict) else value
+        for name, value in change.items()
+    }
+    assert [words in caution.striptags() for caution in story.cautions(replace(result, **changes))] == [True]
+
+
+def test_appliances_we_are_unsure_of_are_a_caution_where_they_hold_the_energy(result: WeekResult) -> None:
+    unsure = tuple(replace(a, support=0.3) for a in result.appliances)
+    assert (
+        "100 % of the appliances' energy" in story.cautions(replace(result, appliances=unsure))[0].striptags()
+    )
+    largest_sure = (replace(unsure[0], support=0.9, energy_kwh=1e6), *unsure[1:])
+    energy = replace(result, appliances=largest_sure, metered_kwh=2e6, unexplained_kwh=1e6)
+    assert story.cautions(energy) == []
 
 
 def test_missing_hours_are_joined_to_stretches(result: WeekResult) -> None:
