@@ -6,25 +6,31 @@ min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the al
 1. Truncated SVD: Y = XV, N×K. All that a solution can explain lies there; what lies outside measures σ².
 2. Starts. For few features: every binary vector near the column space of Y is Yu with u = Y_P⁻¹b for the K
    pivot rows P and b ∈ {0,1}^K (Slawski et al. 2013), so all 2^K are tried; K independent ones with the
-   smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two.
+   smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two, and the
+   columns nearest to the space out of all that the starts have ended in.
 3. Alternation of the exact Z step with least squares for W, until Z stands still.
 4. Until the noise floor is reached: drop the feature that is missed least, seed a new one from the residual,
    alternate again, keep what is better.
+5. Of the equivalent solutions one whose Z has the smallest lattice index, as Z of a true model has 1.
 """
 
 import logging
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lstsq, qr
-from sklearn.decomposition import FastICA
-from sklearn.exceptions import ConvergenceWarning
+from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.compiled import compiled
+from lfm.binary_columns import (
+    columns_near_space,
+    independent_sources,
+    nearest_columns,
+    smallest_determinant,
+    split_in_two,
+)
+from lfm.candidates import enumerate_candidates
 from lfm.decoding import MAX_NODES, decode
 from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
@@ -33,7 +39,6 @@ from lfm.solution import Solution
 logger = logging.getLogger(__name__)
 
 MAX_ENUMERATED_BITS = 16  # 2^16 × a few hundred rows is a fraction of a second
-_SCREENED_ROWS = 256
 _FLOOR_SIGMAS = 6.0
 _QUICK_NODES = 2_000  # per row, while searching; the best solution is polished with the full budget
 
@@ -59,116 +64,27 @@ def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tupl
     return variance, taken
 
 
-@compiled
-def _distances_to_binary(candidates: FloatMatrix, K: int) -> NDArray[np.float64]:
-    """For every b ∈ {0,1}^K, coded by its bits, the mean squared distance of `candidates`·b to binary.
-
-    candidates is (n, K). Walks b in Gray code: each step adds or removes one column.
-    """
-    n = candidates.shape[0]
-    distances = np.zeros(2**K)
-    column = np.zeros(n)
-    code = 0
-    columns = candidates.T.copy()
-    for step in range(1, 2**K):
-        bit = 0
-        while (step >> bit) & 1 == 0:
-            bit += 1
-        code ^= 1 << bit
-        sign = 1.0 if (code >> bit) & 1 else -1.0
-        total = 0.0
-        changed = columns[bit]
-        for i in range(n):
-            value = column[i] + sign * changed[i]
-            column[i] = value
-            away = value if value < 0.5 else value - 1.0
-            total += away * away
-        distances[code] = total / n
-    return distances
-
-
-def _independent(directions: FloatMatrix, K: int) -> list[int]:
-    """Indices of the first K linearly independent rows of `directions` (n, K)."""
-    basis = np.zeros((0, K))
-    chosen: list[int] = []
-    for index, row in enumerate(directions):
-        left = row - (row @ basis.T) @ basis
-        left -= (left @ basis.T) @ basis
-        norm = float(np.linalg.norm(left))
-        if norm > 1e-6 * float(np.linalg.norm(row)):
-            basis = np.vstack([basis, left / norm])
-            chosen.append(index)
-            if len(chosen) == K:
-                break
-    return chosen
-
-
-def _smallest_determinant(directions: FloatMatrix, chosen: list[int]) -> list[int]:
-    """`chosen` after swaps that lower |det|: binary columns that generate the others by whole numbers.
-
-    Columns with |det U| > 1 relative to the truth reach only a sublattice; a candidate whose coordinate in
-    the present basis lies strictly between 0 and 1 brings the determinant down by that factor.
-    """
-    chosen = list(chosen)
-    while True:
-        coordinates = np.linalg.solve(directions[chosen].T, directions.T)  # (K, n)
-        size = np.abs(coordinates)
-        size[(size < 0.05) | (size > 0.95)] = np.inf
-        k, new = np.unravel_index(int(np.argmin(size)), size.shape)
-        if not np.isfinite(size[k, new]):
-            return chosen
-        chosen[int(k)] = int(new)
-
-
-def _cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """The lower centre, the upper centre and the threshold between them: exact 2-means of numbers."""
-    ordered = np.sort(values)
-    n = len(ordered)
-    sums = np.cumsum(ordered)
-    below = np.arange(1, n)
-    between = sums[:-1] ** 2 / below + (sums[-1] - sums[:-1]) ** 2 / (n - below)
-    cut = int(np.argmax(between)) + 1
-    low, high = float(ordered[:cut].mean()), float(ordered[cut:].mean())
-    return low, high, float((ordered[cut - 1] + ordered[cut]) / 2)
-
-
-def _split(values: NDArray[np.float64]) -> BinaryMatrix:
-    """One column of Z from N projections of rows: on is the cluster that lies further from zero."""
-    low, high, threshold = _cut_in_two(values)
-    upper = values > threshold
-    return np.asarray(upper if abs(high) >= abs(low) else ~upper, dtype=np.uint8)
-
-
 def _refit(Z: BinaryMatrix, Y: FloatMatrix) -> FloatMatrix:
     """W of least squares, of smallest norm where columns of Z are dependent."""
     return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
 
 
-def _columns_near_space(Y: FloatMatrix) -> BinaryMatrix:
-    """Z (N, r): independent binary columns closest to the column space of Y (N, r), all 2^r examined."""
-    N, r = Y.shape
-    pivots = qr(Y.T, mode="r", pivoting=True)[1][:r]
-    to_pivots = np.linalg.inv(Y[pivots])
-    screened = np.unique(np.linspace(0, N - 1, _SCREENED_ROWS).astype(np.intp))
-    distances = _distances_to_binary(np.ascontiguousarray(Y[screened] @ to_pivots), r)
-    nearest = 1 + np.argsort(distances[1:], kind="stable")[: 64 * r]
-    directions = ((nearest[:, None] >> np.arange(r)) & 1).astype(np.float64)
-    chosen = _independent(directions, r)
-    limit = 4 * distances[nearest[chosen[-1]]]  # twice the distance of the last one needed
-    directions = directions[distances[nearest] <= limit]
-    chosen = _smallest_determinant(directions, chosen)
-    Z: BinaryMatrix = ((Y @ to_pivots @ directions[chosen].T) > 0.5).astype(np.uint8)
-    return Z
+def _whole(Z: BinaryMatrix) -> BinaryMatrix:
+    """The equivalent of Z whose rows generate all integer vectors, where swaps of columns lead there.
 
-
-def _independent_sources(Y: FloatMatrix, contrast: str, seed: int) -> BinaryMatrix:
-    """Z (N, r): the sources of FastICA of Y (N, r), each cut in two."""
-    ica = FastICA(whiten="unit-variance", fun=contrast, random_state=seed, max_iter=300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start: what it is worth shows in the residual
-        ica.fit(Y)
-    # Without the centring that ICA does: the source of a feature that is off is then at zero.
-    return np.column_stack([_split(source) for source in (Y @ ica.components_.T).T])
+    Sources cut in two may be sums and differences of features that reach only a sublattice (|det U| > 1): the
+    residual cannot tell, and a hop that never raises the lattice index need not lower it.
+    """
+    real = Z.astype(np.float64)
+    if np.linalg.matrix_rank(real.T @ real, hermitian=True) < Z.shape[1]:
+        return Z  # without full rank there is no lattice to speak of
+    candidates = enumerate_candidates(Z)
+    if candidates.index == 1:
+        return Z
+    directions = np.asarray(candidates.U, dtype=np.float64)
+    chosen = smallest_determinant(directions, candidates.unit_positions().tolist())
+    equivalent: BinaryMatrix = np.rint(real @ directions[chosen].T).astype(np.uint8)
+    return equivalent
 
 
 class BinaryDecoder(LatentFeatureEstimator):
@@ -210,8 +126,9 @@ class BinaryDecoder(LatentFeatureEstimator):
         search.run(self.n_restarts)
         self.at_noise_floor_ = search.at_floor()
         self.noise_ = math.sqrt(search.variance)
+        Z = _whole(search.Z)
         return self._keep(
-            Solution(search.Z, _refit(search.Z, rows)),
+            Solution(Z, _refit(Z, rows)),
             rounds=search.rounds,
             converged=search.stable,
             advice=f"raise max_iter = {self.max_iter}, or ask for fewer features",
@@ -240,6 +157,7 @@ class _Search:
         self.floor += float(np.sum(singular[self.r :] ** 2))
         self.Z: BinaryMatrix = np.zeros((N, K), dtype=np.uint8)
         self.inside = float("inf")
+        self.tried: list[BinaryMatrix] = []  # the end of every start: its columns serve the later ones
         self.stable = True
 
     def at_floor(self) -> bool:
@@ -253,11 +171,13 @@ class _Search:
             self.rounds.add(0.0)
             return
         if self.r <= MAX_ENUMERATED_BITS:
-            self._try(_columns_near_space(self.Y[:, : self.r]))
-        for contrast in ("logcosh", "cube", "exp"):
+            self._try(columns_near_space(self.Y[:, : self.r]))
+        for contrast in ("logcosh", "cube", "exp") * (2 if self.r > MAX_ENUMERATED_BITS else 1):
             if self.at_floor() or self.r == 1:
                 break
-            self._try(_independent_sources(self.Y[:, : self.r], contrast, int(self.rng.integers(2**31 - 1))))
+            self._try(independent_sources(self.Y[:, : self.r], contrast, int(self.rng.integers(2**31 - 1))))
+            if not self.at_floor():
+                self._try(nearest_columns(self.Y[:, : self.r], np.column_stack(self.tried)))
         failures = 0
         for _ in range(n_restarts):
             if self.at_floor():
@@ -287,6 +207,7 @@ class _Search:
             Z = np.column_stack([Z, self._seed(Z, randomly)])
             Z = self._alternate(Z, _QUICK_NODES)[0]
         Z, inside, _ = self._alternate(Z, _QUICK_NODES)
+        self.tried.append(Z)
         if inside < self.inside:
             self.Z, self.inside = Z, inside
         self.rounds.add(self.inside + self.outside)
@@ -299,7 +220,7 @@ class _Search:
             direction = left[self.rng.choice(len(left), p=weights / weights.sum())]
         else:
             direction = np.linalg.svd(left.T @ left, hermitian=True)[2][0]
-        return _split(left @ direction)
+        return split_in_two(left @ direction)
 
     def _alternate(self, Z: BinaryMatrix, max_nodes: int) -> tuple[BinaryMatrix, float, bool]:
         """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""

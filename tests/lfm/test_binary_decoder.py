@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lfm import hamming_error, synthetic
+from lfm import GaussianW, hamming_error, hop, lattice_index, synthetic
 from lfm.binary_decoder import BinaryDecoder
 from lfm.errors import InvalidInputError
 
@@ -63,6 +63,14 @@ def test_objective_is_the_squared_residual_and_never_rises():
     assert model.n_iter_ == len(heard)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_rows_of_z_generate_all_integer_vectors(seed):
+    data = images(35, 1000, 12, seed)  # FastICA alone ends at index 2 and 8
+    model = BinaryDecoder(35, random_state=0).fit(data.X)
+    assert lattice_index(model.Z_) == 1
+    assert model.at_noise_floor_
+
+
 def test_collinear_features_are_survived_and_explained():
     rng = np.random.default_rng(0)
     Z = rng.integers(0, 2, (400, 4))
@@ -113,3 +121,16 @@ def test_too_few_alternations_warn():
 def test_wrong_options_are_refused_with_their_value(wrong):
     with pytest.raises(InvalidInputError, match=f"{next(iter(wrong))}.*{next(iter(wrong.values()))}"):
         BinaryDecoder(**wrong).fit(np.random.default_rng(0).standard_normal((20, 4)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("K", [14, 35])
+@pytest.mark.parametrize("n_pdc", [0, 3, 6, 12])
+def test_the_paper_s_images_are_exact_after_the_hop(K, n_pdc):
+    exact = 0
+    for seed in range(1100, 1105):
+        data = images(K, 1000, n_pdc, seed)
+        model = BinaryDecoder(K, random_state=0).fit(data.X)
+        hopped = hop(model.solution_, priors=[GaussianW(1.0)])
+        exact += hamming_error(hopped.solution.Z, data.truth.Z) == 0
+    assert exact >= 4

@@ -1,0 +1,95 @@
+"""What benchmarks/estimators.py measures with: sets by seed, the peers from scikit-learn, and CPU seconds."""
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.decomposition import NMF, FastICA, MiniBatchDictionaryLearning
+from sklearn.exceptions import ConvergenceWarning
+
+import lfm
+from lfm.binary_columns import split_in_two
+from lfm.estimator import LatentFeatureEstimator
+from lfm.synthetic import Synthetic
+
+FIRST_SEED = 2000  # seeds below are for developing
+N_ROWS = 1000
+NOISE = 0.1
+
+Method = Callable[[np.ndarray, int], tuple[lfm.Solution, float]]  # X, K → fit, its objective
+
+
+class Outcome(NamedTuple):
+    """One method on one set."""
+
+    before: float  # E_Hamm of the fit
+    after: float  # E_Hamm after the unimodular hop
+    fit_s: float  # CPU seconds
+    hop_s: float
+    objective: float  # the method's own, last round; NaN for peers
+
+
+def images(K: int, n_pdc: int, number: int, *, nonnegative: bool = False) -> Synthetic:
+    rng = np.random.default_rng(FIRST_SEED + number)
+    return lfm.synthetic.images(K, N_ROWS, n_pdc, NOISE, rng, nonnegative=nonnegative)
+
+
+def _thresholded(X: np.ndarray, codes: np.ndarray) -> lfm.Solution:
+    """Each column of codes cut in two, W by least squares."""
+    Z = np.column_stack([split_in_two(column) for column in codes.T])
+    return lfm.Solution(Z, np.linalg.lstsq(Z.astype(float), X, rcond=None)[0])
+
+
+def fast_ica(X: np.ndarray, K: int) -> lfm.Solution:
+    ica = FastICA(K, whiten="unit-variance", random_state=0, max_iter=500).fit(X)
+    return _thresholded(X, X @ ica.components_.T)  # uncentred: a feature that is off is then at zero
+
+
+def nmf(X: np.ndarray, K: int) -> lfm.Solution:
+    model = NMF(K, beta_loss="kullback-leibler", solver="mu", max_iter=500, random_state=0)
+    return _thresholded(X, model.fit_transform(X))
+
+
+def dictionary(X: np.ndarray, K: int) -> lfm.Solution:
+    model = MiniBatchDictionaryLearning(K, alpha=1.0, max_iter=5, random_state=0)
+    return _thresholded(X, model.fit_transform(X))
+
+
+def estimator(make: Callable[[int], LatentFeatureEstimator]) -> Method:
+    """The method that fits make(K)."""
+
+    def fit(X: np.ndarray, K: int) -> tuple[lfm.Solution, float]:
+        model = make(K).fit(X)
+        return model.solution_, float(model.objective_trace_[-1])
+
+    return fit
+
+
+def peer(fit: Callable[[np.ndarray, int], lfm.Solution]) -> Method:
+    """The method of a peer, which has no objective to compare."""
+    return lambda X, K: (fit(X, K), math.nan)
+
+
+def measure(method: Method, data: Synthetic, *, tolerant: bool) -> Outcome:
+    """E_Hamm before and after the hop, with the CPU seconds of both.
+
+    A tolerant hop, for fits with wrong bits, also tries columns that are binary in all but 1% of the rows.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fit's last round counts as it is
+        start = time.process_time()
+        solution, objective = method(data.X, data.truth.K)
+        fitted = time.process_time()
+    candidates = lfm.enumerate_candidates(solution.Z, max_nonbinarity=N_ROWS // 100 if tolerant else 0)
+    hopped = lfm.hop(solution, priors=[lfm.GaussianW(1.0)], candidates=candidates, X=data.X).solution
+    end = time.process_time()
+    return Outcome(
+        lfm.hamming_error(solution.Z, data.truth.Z),
+        lfm.hamming_error(hopped.Z, data.truth.Z),
+        fitted - start,
+        end - fitted,
+        objective,
+    )
