@@ -9,7 +9,6 @@ run; of repeated timings the fastest counts, which is the one that other work di
 
 import argparse
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -72,16 +71,22 @@ def fresh(paths: WeekPaths, workers: int = 1) -> float:
     return seconds(lambda: ingest_week(paths, workers=workers))
 
 
+MEASURE_MEMORY = """
+import re, sys
+from pathlib import Path
+from nilm.ingest import WeekPaths, ingest_week
+from nilm.ukdale import Week
+ingest_week(WeekPaths(Path(sys.argv[1]), "house_bench", Week.parse(sys.argv[2])))
+# getrusage would count the memory of the parent, from which this process was forked.
+print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024)
+"""
+
+
 def peak_memory_mb(paths: WeekPaths) -> float:
     """Peak memory of a process of its own that ingests the week, imports included."""
     shutil.rmtree(paths.data_root / "waveforms", ignore_errors=True)
-    command = [sys.executable, __file__, "--measure-memory", str(paths.data_root)]
+    command = [sys.executable, "-c", MEASURE_MEMORY, str(paths.data_root), str(WEEK)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
-def measure_memory(data_root: Path) -> None:
-    ingest_week(WeekPaths(data_root, "house_bench", WEEK))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def main(*, quick: bool) -> None:
@@ -103,12 +108,8 @@ def main(*, quick: bool) -> None:
             print(f"| {n} | {1000 * one_worker_s / n:.1f} | {decode_s * n / one_worker_s:.0f} |")
         print(f"\ndecoding one hour in full takes {1000 * decode_s:.0f} ms\n")
 
-        with_start_s = fresh(weeks[most], workers=2)
         two_workers_s = min(fresh(weeks[most], workers=2) for _ in range(repeats))
-        print(
-            f"two workers on {most} hours: {one_worker_s / two_workers_s:.2f} times one "
-            f"({one_worker_s / with_start_s:.2f} when the workers have to start first)"
-        )
+        print(f"two workers on {most} hours: {one_worker_s / two_workers_s:.2f} times one")
         again_s = min(seconds(lambda: ingest_week(weeks[most])) for _ in range(repeats))
         print(f"again, with nothing new: {1000 * again_s / most:.1f} ms an hour")
         for n in (sizes[0], most):
@@ -120,9 +121,4 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="fewer hours and repeats")
-    parser.add_argument("--measure-memory", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.measure_memory:
-        measure_memory(arguments.measure_memory)
-    else:
-        main(quick=arguments.quick)
+    main(quick=parser.parse_args().quick)

@@ -6,13 +6,10 @@ out and recorded with its reason. Whoever calls holds `store.week_lock`.
 """
 
 import logging
-import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from multiprocessing.context import BaseContext
 from pathlib import Path
 
 import numpy as np
@@ -212,9 +209,8 @@ def ingest_week(
 ) -> WeekQuality:
     """What the week's Parquet file holds and lacks, after ingesting what is new or changed of its recordings.
 
-    With `workers` above 1 that many processes read hours at the same time, started anew (forkserver):
-    a script that asks for them needs `if __name__ == "__main__":`. `progress(done, total)` is called after
-    each hour.
+    `workers` threads read hours at the same time; decoding and array arithmetic run without the interpreter's
+    lock. `progress(done, total)` is called after each hour.
     """
     if workers < 1:
         raise OptionError(f"workers must be at least 1, got {workers}")
@@ -225,12 +221,8 @@ def ingest_week(
         store.remove_stale(folder)
 
     ingest = partial(_ingest_or_give_up, paths=paths, sampling=sampling)
-    with ExitStack() as stack:
-        records: Iterable[HourRecord] = map(ingest, recordings)
-        if workers > 1:
-            pool = stack.enter_context(ProcessPoolExecutor(workers, mp_context=_processes()))
-            records = pool.map(ingest, recordings, chunksize=4)
-        for done, record in enumerate(records, start=1):
+    with ThreadPoolExecutor(workers) as pool:
+        for done, record in enumerate(pool.map(ingest, recordings), start=1):
             if record.left_out:
                 log.warning("%s is left out: %s", record.source_file, record.left_out)
             if progress:
@@ -244,14 +236,3 @@ def _ingest_or_give_up(recording: Path, *, paths: WeekPaths, sampling: Sampling)
         return ingest_hour(recording, piece, calibration_file=paths.calibration, sampling=sampling)
     except OSError as error:
         return give_up_hour(recording, piece, error)
-
-
-def _processes() -> BaseContext:
-    """Where workers come from: copies of a process that has imported this module and done nothing else.
-
-    A copy of the caller's own process would inherit locks that its other threads hold. pyarrow imports pandas
-    when it is first used, which every worker would else do for itself.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "pandas"])
-    return context
