@@ -6,8 +6,8 @@ beyond the stated tolerance in residual. The walk itself is `lfm.walk`.
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from lfm.candidates import Candidates, enumerate_candidates
 from lfm.corrections import Correction, describe_corrections
 from lfm.decoding import decode_rows
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, RankDeficientError, check_real
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, check_real
 from lfm.lattice import nonbinarity
 from lfm.objective import Objective, projected_columns
 from lfm.priors import Prior
@@ -29,6 +29,8 @@ RESIDUAL_TOLERANCE = 0.01  # of the start's residual
 _SUPPORT_STEPS = 200
 _KICK = 3  # random exchanges that a restart begins with
 _MAX_ROUNDS = 5
+_ROBUST_STEPS = 10
+_MAX_TRIED = 10  # best states looked at until one keeps its promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +126,9 @@ def hop(
     Z. `n_steps` bounds the exchanges (restarts included) or is the length of the chain if β < ∞;
     `n_restarts` are the further descents, each from a few random exchanges away from the best (β = ∞ only).
 
-    Candidates with f > 0 need X (N, D): Z is projected to binary (each row to its nearest combination of
-    the refitted features, or entry by entry if that keeps fewer promises), W is refitted, and the hop goes
+    Tolerant candidates (`max_nonbinarity` above 0, which is all that is read of them) need X (N, D). Bits
+    that X shows to be wrong are repaired first; after the walk Z is projected to binary (entry by entry, or
+    each row to its nearest combination of features, whichever fits better), W is refitted, and the hop goes
     on from there, at most five rounds. With X given, what comes back has a residual of at most (1 +
     residual_tolerance) times the start's. `rng` None is a generator with a fixed seed: the same call gives
     the same answer.
@@ -155,29 +158,22 @@ def hop(
         tolerant=tolerant,
     )
     before = options.value(solution)
-    rounds = [_round(solution, candidates, options)]
-    while tolerant and len(rounds) < _MAX_ROUNDS and not rounds[-1].settled:
-        last = rounds[-1].solution
-        try:
-            further = enumerate_candidates(last.Z, max_nonbinarity=candidates.max_nonbinarity)
-        except RankDeficientError:
-            break
-        rounds.append(_round(last, further, options))
-    values = [options.value(one.solution) for one in rounds]
-    objective_limit = before + 1e-9 * (1 + abs(before))
-    kept = max((r for r, value in enumerate(values) if value <= objective_limit), default=-1)
+    if tolerant:
+        rounds = _tolerant_rounds(solution, candidates.max_nonbinarity, options)
+    else:
+        rounds = [_round(solution, candidates, options)]
     U = np.eye(solution.K)
-    for one in rounds[: kept + 1]:
+    for one in rounds:
         U = U @ one.U
-    found = rounds[kept].solution if kept >= 0 else solution
+    found = rounds[-1].solution
     exact = np.all(np.abs(solution.Z @ U - found.Z) < 1e-6, axis=0)
     return Hop(
         solution=found,
         U=U,
         objective_before=before,
-        objective_after=values[kept] if kept >= 0 else before,
+        objective_after=options.value(found),
         trace=np.concatenate([one.trace for one in rounds]),
-        support=_support(rounds[max(kept, 0)], options, stayed=kept < 0),
+        support=_support(rounds[-1], options),
         corrections=describe_corrections(solution.Z, U, exact),
         complete=candidates.complete,
     )
@@ -192,7 +188,6 @@ class _Round:
     columns: IntMatrix  # (K,) the candidates that U consists of
     walk: Walk
     trace: FloatMatrix
-    settled: bool  # it ended where it began
 
 
 def _round(solution: Solution, candidates: Candidates, options: _Options) -> _Round:
@@ -224,24 +219,39 @@ def _round(solution: Solution, candidates: Candidates, options: _Options) -> _Ro
         columns=objective.tableau.columns[order],
         walk=walk,
         trace=trace,
-        settled=np.array_equal(found.Z, solution.Z),
     )
 
 
-def _support(one: _Round, options: _Options, *, stayed: bool) -> FloatMatrix:
+def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options) -> list[_Round]:
+    """Strict and tolerant walks in turn, from the start with its wrong bits repaired, while that helps."""
+    current = solution
+    if options.X is not None:
+        repaired = _repaired(solution.Z, solution.W, options.X)
+        if repaired is not None and options.value(repaired) < options.value(solution):
+            current = repaired
+    rounds: list[_Round] = []
+    for _ in range(_MAX_ROUNDS):
+        rounds.append(_round(current, enumerate_candidates(current.Z), replace(options, tolerant=False)))
+        current = rounds[-1].solution
+        near = enumerate_candidates(current.Z, max_nonbinarity=max_nonbinarity)
+        further = _round(current, near, options)
+        if options.value(further.solution) >= options.value(current) * (1 - 1e-9):
+            break
+        rounds.append(further)
+        current = further.solution
+    return rounds
+
+
+def _support(one: _Round, options: _Options) -> FloatMatrix:
     """The share of the chain's weight in which each returned column appears, (K,)."""
-    columns = one.columns
-    if stayed:
-        columns = one.walk.visited_best[0]
-        one.walk.go_to(columns)
     if math.isinf(options.beta):
         one.walk.boltzmann(1.0, min(options.n_steps, _SUPPORT_STEPS))
-    return one.walk.share[columns]
+    return one.walk.share[one.columns]
 
 
 def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
     """The best visited solution that keeps the promise on the residual; the walk ends there."""
-    for columns in reversed(walk.visited_best):
+    for columns in walk.visited_best[: -_MAX_TRIED - 1 : -1]:
         walk.go_to(columns)
         tableau = walk.objective.tableau
         Z = projected_columns(solution.Z, tableau.U)
@@ -251,22 +261,45 @@ def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
                 return exact
             continue
         assert options.X is not None
-        for found in _refitted(Z, options.X):
-            if found.residual(options.X) <= options.residual_limit:
-                return found
+        found = _repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X)
+        if found is not None and found.residual(options.X) <= options.residual_limit:
+            return found
     walk.go_to(walk.visited_best[0])
     return solution
 
 
-def _refitted(Z: BinaryMatrix, X: FloatMatrix) -> Iterator[Solution]:
-    """Solutions near and at Z with W by least squares, if their rank is K; the more likely one first."""
+def _repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | None:
+    """The solution near (Z, W) with the lowest residual, W refitted; None if none has rank K.
+
+    Tried are Z itself, and each row's nearest combination of the features W, of those that fit Z best, or of
+    those that fit most rows of Z: a wrong bit in Z harms the refit, a wrong W the decoding.
+    """
+    found: list[tuple[float, Solution]] = []
+    for states in (Z, *(decode_rows(X, near) for near in (W, _least_squares(Z, X)[0], _robust_fit(Z, X)))):
+        features, rank = _least_squares(states, X)
+        if rank == Z.shape[1]:
+            near = Solution(states, features)
+            found.append((near.residual(X), near))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _robust_fit(Z: BinaryMatrix, X: FloatMatrix) -> FloatMatrix:
+    """W that most rows of X agree on: least squares with rows weighted by 1/‖residual‖², the wrong ones out."""
+    rows = Z.astype(np.float64)
+    weights = np.ones(len(rows))
+    for _ in range(_ROBUST_STEPS):
+        root = np.sqrt(weights)[:, None]
+        W = np.linalg.lstsq((rows * root).T @ (rows * root), (rows * root).T @ (X * root), rcond=None)[0]
+        distance = np.linalg.norm(X - rows @ W, axis=1)
+        floor = max(0.05 * float(np.median(distance)), np.finfo(np.float64).tiny)
+        weights = (floor / np.maximum(distance, floor)) ** 2
+    return np.asarray(W, dtype=np.float64)
+
+
+def _least_squares(Z: BinaryMatrix, X: FloatMatrix) -> tuple[FloatMatrix, int]:
+    """(W that minimises ‖X − ZW‖, rank of Z)."""
     W, _, rank, _ = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)
-    decoded = decode_rows(X, W)
-    W_decoded, _, rank_decoded, _ = np.linalg.lstsq(decoded.astype(np.float64), X, rcond=None)
-    if rank_decoded == Z.shape[1]:
-        yield Solution(decoded, np.asarray(W_decoded, dtype=np.float64))
-    if rank == Z.shape[1]:
-        yield Solution(Z, np.asarray(W, dtype=np.float64))
+    return np.asarray(W, dtype=np.float64), int(rank)
 
 
 def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:
