@@ -31,7 +31,8 @@ class SwitchingDecoder(LatentFeatureEstimator):
 
     n_components: an upper bound on the number of features K, or 'auto'. One feature is the level that is
     always on, where there is one. drift: standard deviation of an activation's size relative to its
-    feature's; 'auto' measures it where it is needed, 0 forbids it. max_iter: rounds of decoding and refitting
+    feature's; 'auto' measures it where it is needed, 0 forbids it. min_noise: σ is taken as at least this, in
+    the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay noise. max_iter: rounds of decoding and refitting
     per attempt. random_state is accepted as by every estimator; the fit draws no random numbers.
 
     After `fit`, besides the names all estimators share: noise_ (σ of one entry of X), drift_ (the drift that
@@ -52,12 +53,14 @@ class SwitchingDecoder(LatentFeatureEstimator):
         n_components: int | str = "auto",
         *,
         drift: float | str = "auto",
+        min_noise: float = 0.0,
         max_iter: int = 10,
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
         self.n_components = n_components
         self.drift = drift
+        self.min_noise = min_noise
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
@@ -68,9 +71,11 @@ class SwitchingDecoder(LatentFeatureEstimator):
         most = self._most_features()
         drift = self._drift()
         self._check_count("max_iter", 1)
+        self._check_number("min_noise", above=-1e-300)
         gaps = _check_gaps(gap_before, len(rows))
         rounds = Rounds(self.callback)
         subspace = find_subspace(rows, gaps)
+        subspace = subspace._replace(noise=max(subspace.noise, self.min_noise))
         segments = split(subspace.scores(rows), gaps)
         limits = {"most": most - 1, "max_iter": self.max_iter}
         fit = search_exact(segments, find_states(segments), report=rounds.add, **limits)

@@ -27,6 +27,10 @@ ESTIMATORS: dict[str, Any] = {
     "kfeatures": lfm.KFeatures,
     "binary-decoder": lfm.BinaryDecoder,
 }
+# Amperes in each point of a cycle. A house's loads follow its voltage by a few parts in a thousand, which is
+# many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
+# noise, or it would see the voltage wander as appliances.
+LEAST_CHANGE_A = 0.02
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
@@ -65,7 +69,8 @@ def fit_estimator(
             K = fit_estimator(X, gaps, "switching", "auto", seed, None, [])[0].K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
-    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
+    options = {"min_noise": LEAST_CHANGE_A} if name == "switching" else {}
+    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:
