@@ -19,6 +19,7 @@ from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from lfm.solution import Solution, transform
 from lfm.switching_decoder import SwitchingDecoder
+from lfm.twins import merge_twins
 
 __all__ = [
     "MEIBP",
@@ -51,6 +52,7 @@ __all__ = [
     "hop",
     "lattice_index",
     "match_columns",
+    "merge_twins",
     "nonbinarity",
     "pairwise_dependencies",
     "random_equivalent",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import Hop, Identifiability, Solution, diagnose, hop
+from lfm import Hop, Identifiability, Prior, Solution, diagnose, hop, merge_twins
 from nilm.activations import gaps_before
 from nilm.errors import NothingUsableError, OptionError
 from nilm.estimate import (
@@ -18,6 +18,7 @@ from nilm.estimate import (
     check_estimator,
     fit_estimator,
     independent,
+    refitted_if_poor,
     warmer,
     with_misfits_decoded,
     without_traces,
@@ -28,6 +29,9 @@ from nilm.unfit_rows import rows_with_state, states_of_unfit
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
+TWINS = (
+    0.04  # two waveforms closer than this are one appliance's activations, which differ by a percent or two
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +134,17 @@ def factorise(
     notes: list[str] = []
     gaps = _gaps_of(fit_rows, gap_before)
     solution, at_noise_floor = fit_estimator(X, gaps, name, components, seed, callback, notes)
-    solution = with_misfits_decoded(without_traces(independent(solution, notes), notes), X)
+    solution = without_traces(independent(solution, notes), notes)
+    generator = feeds_in(np.mean(X * _per_row(voltage, fit_rows), axis=1))
+    mean_v = _per_row(voltage, fit_rows).mean(axis=0)
+    solution = _without_twins(solution, X, house_priors(gaps, mean_v, feeds_in=generator)[0], notes)
+    solution = refitted_if_poor(with_misfits_decoded(solution, X), X, notes)
     if warm_start is not None:
         solution = warmer(solution, X, warm_start, notes)
     if isinstance(components, int) and components > solution.K:
         notes.append(
             f"{components} appliances were asked for; the data holds {solution.K} that can be told apart."
         )
-    generator = feeds_in(np.mean(current[fit_rows] * _per_row(voltage, fit_rows), axis=1))
     if generator:
         notes.append(
             "Power flows out of the house at times: a generator (solar panels) is among the appliances, and "
@@ -159,6 +166,13 @@ def factorise(
         feeds_in=generator,
         notes=tuple(notes),
     )
+
+
+def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
+    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden."""
+    merged = merge_twins(solution, X, tolerance=TWINS)
+    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS)
+    return independent(shown if shown.K < merged.K else merged, notes)
 
 
 def hop_house(

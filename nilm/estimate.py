@@ -34,7 +34,8 @@ LEAST_CHANGE_A = 0.02
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
-AS_GOOD = 0.05  # of the residual: what drift leaves of it
+POOR = 0.2  # of the current's size (Frobenius norm); a good week leaves about 0.01
+AS_GOOD = 0.03  # of the residual: what drift leaves of it
 _WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
 
 
@@ -124,7 +125,7 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
     An estimator that looks at runs of rows may take one row (a kettle of two minutes) for a disturbance. A
     row whose residual is above MISFIT of its own size takes the state of a neighbour with up to MAX_FLIPS
     features switched, if that leaves less than a quarter of the residual: the fewest among those that fit
-    within AS_GOOD of it or twice as badly as the best. Drift of an amplitude is too small to change a state,
+    within AS_GOOD of it, or within a quarter of the best. Drift of an amplitude is too small to change a state,
     and what is always on stays on.
     """
     missed = np.linalg.norm(X - solution.product(), axis=1)
@@ -140,9 +141,24 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
         states = np.concatenate([Z[max(n - 1, 0)] ^ flips, Z[min(n + 1, len(Z) - 1)] ^ flips])
         left = np.linalg.norm(X[n] - states.astype(np.float64) @ solution.W, axis=1)
         if left.min() < 0.25 * missed[n]:
-            good = np.flatnonzero(left <= max(2 * left.min(), AS_GOOD * missed[n]))
+            good = np.flatnonzero(left <= max(1.25 * left.min(), AS_GOOD * missed[n]))
             Z[n] = states[good[np.lexsort((left[good], n_flipped[good]))[0]]]
     return solution if np.array_equal(Z, solution.Z) else Solution(Z, solution.W)
+
+
+def refitted_if_poor(solution: Solution, X: FloatArray, notes: list[str]) -> Solution:
+    """`solution`; where it leaves more than POOR of X, with W by plain least squares, and a word about it."""
+    size = float(np.linalg.norm(X))
+    if solution.residual(X) <= POOR * size:
+        return solution
+    W = np.linalg.lstsq(solution.Z.astype(np.float64), X, rcond=None)[0]
+    refitted = Solution(solution.Z, np.asarray(W, dtype=np.float64))
+    notes.append(
+        f"On and off explain this week poorly: {100 * refitted.residual(X) / size:.0f}% of the current is "
+        "left over. Something varies continuously (solar panels, an inverter), which no appliance that is on "
+        "or off can follow; take the appliances of this week with care."
+    )
+    return refitted
 
 
 def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:
