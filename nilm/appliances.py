@@ -4,7 +4,7 @@ Owns the order of these decisions; each is made in a module of its own (`wavefor
 `catalogue`, `naming`, `parts`). Numbers are rounded here, once, so that the page and every file agree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,18 @@ def measure_loads(
     return loads
 
 
+def suggested_parts(
+    hopped: Hopped, start_utc: TimeArray, appliance_ids: Sequence[str], analyst: AnalystNotes
+) -> dict[int, PartOf]:
+    """The likely parts by feature, without those that the analyst undid."""
+    gaps = gaps_before(start_utc, hopped.factorised.interval_s)
+    return {
+        p.part: p
+        for p in likely_parts(hopped.solution.Z, gaps)
+        if appliance_ids[p.part] not in analyst.not_parts
+    }
+
+
 def name_loads(
     loads: Sequence[Load],
     appliance_ids: Sequence[str],
@@ -106,17 +118,11 @@ def build_appliances(
     appliance_ids: Sequence[str],
     names: Sequence[tuple[str, str, float | None]],
     *,
-    start_utc: TimeArray,
-    not_parts: frozenset[str],
+    parts: Mapping[int, PartOf],
     indistinguishable: Sequence[tuple[str, ...]],
 ) -> tuple[Appliance, ...]:
-    """The appliances of the week by energy, largest first; parts that the analyst undid stand alone."""
+    """The appliances of the week by energy, largest first."""
     interval_s = hopped.factorised.interval_s
-    parts: dict[int, PartOf] = {
-        p.part: p
-        for p in likely_parts(hopped.solution.Z, gaps_before(start_utc, interval_s))
-        if appliance_ids[p.part] not in not_parts
-    }
     appliances = []
     for k, load in enumerate(loads):
         appliance_id, (name, source, score) = appliance_ids[k], names[k]

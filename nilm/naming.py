@@ -80,9 +80,32 @@ def match_submeters(
     return matches, tuple(notes)
 
 
+def lift_to_machines(
+    matches: Sequence[SubmeterMatch | None],
+    power_w: FloatArray,
+    submeters: Sequence[Submeter],
+    host_of: Mapping[int, int],
+) -> list[SubmeterMatch | None]:
+    """`matches` with a part's submeter given to its machine where it measures the whole of it.
+
+    That is so where the machine has no submeter of its own and fits better together with the part than the
+    part alone. `host_of` maps a part (a column of power_w (N, K)) to its machine.
+    """
+    lifted = list(matches)
+    by_channel = {s.channel: s for s in submeters}
+    for part, host in sorted(host_of.items()):
+        match = lifted[part]
+        if match is None or lifted[host] is not None:
+            continue
+        whole = overlap_score(power_w[:, part] + power_w[:, host], by_channel[match.channel].watts)
+        if whole > match.score:
+            lifted[part], lifted[host] = None, SubmeterMatch(match.name, match.channel, round(whole, 4))
+    return lifted
+
+
 def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float) -> str:
     """A name for an appliance that has none: "2.8 kW heater, about 4 times a day"."""
-    size = power_words(active_w)
+    size = power_words(abs(active_w))  # the word generator says which way it flows
     if kind == "always on":
         return f"{size}, always on"
     what = f"{size} {_PLAIN_KIND.get(kind, kind)}"

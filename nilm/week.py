@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from nilm.activations import ENERGY_DECIMALS, ActivationOptions
 from nilm.analyst import AnalystNotes
-from nilm.appliances import Load, build_appliances, measure_loads, name_loads
+from nilm.appliances import Load, build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
 from nilm.certainty import certainty_in_words
 from nilm.correction_words import corrections_in_words
-from nilm.naming import SubmeterMatch, match_submeters
+from nilm.naming import SubmeterMatch, lift_to_machines, match_submeters
 from nilm.results import Quality, Scores, TimeArray, WeekResult
 from nilm.scores import Estimate, Truth, score_against_submeters, score_against_truth
 from nilm.solutions import Hopped
@@ -78,15 +78,16 @@ def build_week(
     )
     power_w = hopped.solution.Z * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
-    names = name_loads(loads, ids, matches, around.analyst, interval_s=interval_s)
+    parts = suggested_parts(hopped, rows.start_utc, ids, around.analyst)
+    machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
+    names = name_loads(loads, ids, machines, around.analyst, interval_s=interval_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name for name, _, _ in names])
     appliances = build_appliances(
         hopped,
         loads,
         ids,
         names,
-        start_utc=rows.start_utc,
-        not_parts=around.analyst.not_parts,
+        parts=parts,
         indistinguishable=certainty.indistinguishable,
     )
     sightings = tuple(

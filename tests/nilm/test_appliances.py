@@ -6,7 +6,7 @@ import pytest
 from lfm import Solution
 from nilm.activations import ActivationOptions
 from nilm.analyst import AnalystNotes
-from nilm.appliances import build_appliances, measure_loads, name_loads
+from nilm.appliances import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.house import simulated_house
 from nilm.naming import SubmeterMatch
 from nilm.solutions import Factorised, Hopped
@@ -85,8 +85,7 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) 
         loads,
         IDS,
         names,
-        start_utc=HOUSE.start_utc,
-        not_parts=frozenset(),
+        parts=suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes()),
         indistinguishable=[("A02", "A03")],
     )
     energies = [a.energy_kwh for a in found]
@@ -97,16 +96,10 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) 
     assert by_name["fridge"].not_told_apart_from == ("A03",)
     assert all(a.colour == int(a.appliance_id[1:]) - 1 for a in found)
     assert by_name["fridge"].support == pytest.approx(0.5)
-    undone = build_appliances(
-        week,
-        loads,
-        IDS,
-        names,
-        start_utc=HOUSE.start_utc,
-        not_parts=frozenset({by_name["amplifier"].appliance_id}),
-        indistinguishable=[],
-    )
-    assert {a.name: a.part_of for a in undone}["amplifier"] is None
+    amplifier = HOUSE.names.index("amplifier")
+    undone = AnalystNotes(not_parts=frozenset({IDS[amplifier]}))
+    assert amplifier in suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes())
+    assert amplifier not in suggested_parts(week, HOUSE.start_utc, IDS, undone)
 
 
 def test_a_gap_is_taken_out_of_every_activation(week: Hopped) -> None:

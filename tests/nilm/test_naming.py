@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from nilm.naming import describe, distinct, match_submeters, overlap_score, power_words
+from nilm.naming import (
+    describe,
+    distinct,
+    lift_to_machines,
+    match_submeters,
+    overlap_score,
+    power_words,
+)
 from nilm.submeters import Submeter
 
 N = 100
@@ -55,7 +62,7 @@ def test_submeters_of_another_period_are_said_in_words_and_name_nothing() -> Non
         (95, "always on", 0.1, 1.0, "95 W, always on"),
         (1000, "dimmed light", 0.3, 0.01, "1.0 kW dimmed light, about 2 times a week"),
         (60, "electronics", 0.9, 0.05, "60 W electronics, about once a day"),
-        (-1500, "generator", 1, 0.3, "-1.5 kW generator, about once a day"),
+        (-1500, "generator", 1, 0.3, "1.5 kW generator, about once a day"),
         (4.2, "mixed", 0.1, 0.01, "4.2 W load, about once a week"),
     ],
 )
@@ -76,3 +83,17 @@ def test_watts_as_people_say_them() -> None:
 def test_names_are_made_distinct_by_the_id() -> None:
     names = distinct({"A01": "heater", "A02": "kettle", "A03": "heater"})
     assert names == {"A01": "heater (A01)", "A02": "kettle", "A03": "heater (A03)"}
+
+
+def test_a_submeter_of_the_whole_machine_names_the_machine_and_not_its_heater() -> None:
+    motor, heater = series((10, 60), watts=300), series((20, 35), watts=2000)
+    power = np.column_stack([motor, heater])
+    washing, heater_alone = Submeter(5, "washing_machine", motor + heater), Submeter(6, "heater", heater)
+    matches, _ = match_submeters(power, [washing])
+    assert [m.name if m else None for m in matches] == [None, "washing_machine"]
+    lifted = lift_to_machines(matches, power, [washing], {1: 0})
+    assert [m.name if m else None for m in lifted] == ["washing_machine", None]
+    assert lifted[0] is not None
+    assert lifted[0].score == 1
+    alone, _ = match_submeters(power, [heater_alone])
+    assert lift_to_machines(alone, power, [heater_alone], {1: 0}) == alone
