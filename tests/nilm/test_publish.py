@@ -75,6 +75,12 @@ def own(published: Any, tmp_path: Path) -> Any:
     return type(published)(**{**vars(published), "root": tmp_path})
 
 
+@pytest.fixture
+def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the drawing where a test does not look at the page."""
+    monkeypatch.setattr("nilm.publish.render_report", lambda result: f"<html>{result.week}</html>")
+
+
 def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
     assert {p.name for p in own.outputs.iterdir()} == FILES
     index = publish_index(own.root / "outputs", own.name)
@@ -174,6 +180,7 @@ def test_ids_survive_the_loss_of_the_catalogue_and_a_second_week_keeps_them(
     assert json.loads((second.outputs / "quality.json").read_text())["catalogue"]["new"] == []
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_another_houses_catalogue_is_not_used_and_not_touched(own: Any) -> None:
     content = json.loads(own.catalogue.read_text())
     own.catalogue.write_text(json.dumps({**content, "house": "house_9"}))
@@ -208,6 +215,7 @@ def test_a_part_is_suggested_with_evidence_and_can_be_undone(own: Any) -> None:
     assert again["amplifier"]["part_of"] == ""
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_minimum_durations_shorten_the_list_and_leave_the_energy(own: Any) -> None:
     before = rows(own.outputs / "activations.csv")
     publish(own, PublishOptions(min_on_s=600, min_off_s=600, tariff_per_kwh=0.3))
@@ -218,6 +226,7 @@ def test_minimum_durations_shorten_the_list_and_leave_the_energy(own: Any) -> No
     assert sum(Decimal(row["energy_kwh"]) for row in table) == quality["metered_kwh"]
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_without_submeters_and_truth_names_are_descriptions(tmp_path: Path, ingested_week) -> None:
     week = ingested_week(tmp_path, n_appliances=4, submeters=False, truth=False)
     solve(week)
@@ -229,6 +238,7 @@ def test_without_submeters_and_truth_names_are_descriptions(tmp_path: Path, inge
     assert any("no submeters" in note for note in notes)
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_submeters_of_another_period_name_nothing(tmp_path: Path, ingested_week) -> None:
     week = ingested_week(tmp_path, n_appliances=4, truth=False)
     for path in week.raw.glob("channel_*.dat"):
