@@ -15,11 +15,11 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm.candidates import Candidates, enumerate_candidates
 from lfm.corrections import Correction, describe_corrections
-from lfm.decoding import decode_rows
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_real
 from lfm.lattice import nonbinarity
 from lfm.objective import Objective, projected_columns
 from lfm.priors import Prior
+from lfm.repair import repaired
 from lfm.solution import Solution
 from lfm.walk import Walk
 
@@ -29,7 +29,6 @@ RESIDUAL_TOLERANCE = 0.01  # of the start's residual
 _SUPPORT_STEPS = 200
 _KICK = 3  # random exchanges that a restart begins with
 _MAX_ROUNDS = 5
-_ROBUST_STEPS = 10
 _MAX_TRIED = 10  # best states looked at until one keeps its promise
 
 
@@ -75,11 +74,15 @@ class _Options:
         return fit + sum(prior.value(solution) for prior in self.priors)
 
 
-def _check(priors: Sequence[Prior], beta: float, n_steps: int, gamma: float) -> None:
-    if not priors:
+def _check(solution: Solution, priors: Sequence[Prior], beta: float, n_steps: int, gamma: float) -> None:
+    if not isinstance(solution, Solution):
         raise InvalidInputError(
-            "priors is empty: every equivalent solution is then as good; give e.g. [GaussianW(1.0)]"
+            f"solution must be a Solution, got {type(solution).__name__}; wrap it as Solution(Z, W)"
         )
+    if isinstance(priors, Prior) or not isinstance(priors, Sequence):
+        raise InvalidInputError(f"priors must be a list of Prior objects, got {priors!r}; write [{priors!r}]")
+    if len(priors) == 0:
+        raise InvalidInputError("priors is empty, so every solution is as good; give e.g. [GaussianW(1.0)]")
     for prior in priors:
         if not isinstance(prior, Prior):
             raise InvalidInputError(f"priors must hold Prior objects, got {prior!r}; subclass lfm.Prior")
@@ -126,14 +129,14 @@ def hop(
     Z. `n_steps` bounds the exchanges (restarts included) or is the length of the chain if β < ∞;
     `n_restarts` are the further descents, each from a few random exchanges away from the best (β = ∞ only).
 
-    Tolerant candidates (`max_nonbinarity` above 0, which is all that is read of them) need X (N, D). Bits
-    that X shows to be wrong are repaired first; after the walk Z is projected to binary (entry by entry, or
-    each row to its nearest combination of features, whichever fits better), W is refitted, and the hop goes
-    on from there, at most five rounds. With X given, what comes back has a residual of at most (1 +
-    residual_tolerance) times the start's. `rng` None is a generator with a fixed seed: the same call gives
-    the same answer.
+    Tolerant candidates (`max_nonbinarity` above 0) need X (N, D). After the walk Z is projected to binary
+    (entry by entry, or each row to its nearest combination of features, whichever fits better) and W is
+    refitted. Where the candidates are complete, bits that X shows to be wrong are repaired first, and
+    strict and tolerant walks over all candidates of that `max_nonbinarity` take turns as long as the
+    objective falls. With X given, what comes back has a residual of at most (1 + residual_tolerance) times
+    the start's. `rng` None is a generator with a fixed seed: the same call gives the same answer.
     """
-    _check(priors, beta, n_steps, gamma)
+    _check(solution, priors, beta, n_steps, gamma)
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
     _check_candidates(solution, candidates, X)
@@ -158,10 +161,13 @@ def hop(
         tolerant=tolerant,
     )
     before = options.value(solution)
-    if tolerant:
+    if tolerant and candidates.complete:
         rounds = _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     else:
         rounds = [_round(solution, candidates, options)]
+        if options.value(rounds[0].solution) > before + 1e-9 * (1 + abs(before)):
+            strict = candidates.strict_part()
+            rounds = [_round(solution, strict, replace(options, tolerant=False))]
     U = np.eye(solution.K)
     for one in rounds:
         U = U @ one.U
@@ -226,9 +232,9 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options
     """Strict and tolerant walks in turn, from the start with its wrong bits repaired, while that helps."""
     current = solution
     if options.X is not None:
-        repaired = _repaired(solution.Z, solution.W, options.X)
-        if repaired is not None and options.value(repaired) < options.value(solution):
-            current = repaired
+        better = repaired(solution.Z, solution.W, options.X)
+        if better is not None and options.value(better) < options.value(solution):
+            current = better
     rounds: list[_Round] = []
     for _ in range(_MAX_ROUNDS):
         rounds.append(_round(current, enumerate_candidates(current.Z), replace(options, tolerant=False)))
@@ -261,45 +267,11 @@ def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
                 return exact
             continue
         assert options.X is not None
-        found = _repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X)
+        found = repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X)
         if found is not None and found.residual(options.X) <= options.residual_limit:
             return found
     walk.go_to(walk.visited_best[0])
     return solution
-
-
-def _repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | None:
-    """The solution near (Z, W) with the lowest residual, W refitted; None if none has rank K.
-
-    Tried are Z itself, and each row's nearest combination of the features W, of those that fit Z best, or of
-    those that fit most rows of Z: a wrong bit in Z harms the refit, a wrong W the decoding.
-    """
-    found: list[tuple[float, Solution]] = []
-    for states in (Z, *(decode_rows(X, near) for near in (W, _least_squares(Z, X)[0], _robust_fit(Z, X)))):
-        features, rank = _least_squares(states, X)
-        if rank == Z.shape[1]:
-            near = Solution(states, features)
-            found.append((near.residual(X), near))
-    return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _robust_fit(Z: BinaryMatrix, X: FloatMatrix) -> FloatMatrix:
-    """W that most rows of X agree on: least squares with rows weighted by 1/‖residual‖², the wrong ones out."""
-    rows = Z.astype(np.float64)
-    weights = np.ones(len(rows))
-    for _ in range(_ROBUST_STEPS):
-        root = np.sqrt(weights)[:, None]
-        W = np.linalg.lstsq((rows * root).T @ (rows * root), (rows * root).T @ (X * root), rcond=None)[0]
-        distance = np.linalg.norm(X - rows @ W, axis=1)
-        floor = max(0.05 * float(np.median(distance)), np.finfo(np.float64).tiny)
-        weights = (floor / np.maximum(distance, floor)) ** 2
-    return np.asarray(W, dtype=np.float64)
-
-
-def _least_squares(Z: BinaryMatrix, X: FloatMatrix) -> tuple[FloatMatrix, int]:
-    """(W that minimises ‖X − ZW‖, rank of Z)."""
-    W, _, rank, _ = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)
-    return np.asarray(W, dtype=np.float64), int(rank)
 
 
 def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:
