@@ -1,6 +1,6 @@
-"""Which differences between consecutive levels are the features themselves: edges, relations, the choice.
+"""Which changes of level are the features themselves: relations between edge types, and the choice.
 
-Owns steps 3 to 5 of the switching decoder. In units of the noise, as `lfm.segments` hands them over. An edge
+Owns steps 4 and 5 of the switching decoder. In units of the noise, as `lfm.segments` hands them over. An edge
 is a change of level; appliances that switch one at a time make every feature an edge (collinear ones
 too, for their sizes differ), and simultaneous switches make sums and differences of features.
 
@@ -15,25 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
+from lfm.edges import REACH, EdgeTypes
 from lfm.errors import FloatMatrix, IntMatrix
-from lfm.segments import Segments, States, distance_limit, group
-from lfm.tracking import Variation
+from lfm.segments import States, distance_limit
 
-MAX_CANDIDATES = 48  # edge types that may become generators: the most frequent (one bit each in a mask)
 MAX_TYPES = 240  # edge types that are explained at all; rarer ones are left to the decoder
-
-
-class EdgeTypes(NamedTuple):
-    """Changes of level that are equal up to sign, the most frequent first."""
-
-    vector: FloatMatrix  # (T, r)
-    variance: FloatMatrix  # (T,): the covariance of a vector is variance · I
-    times: IntMatrix  # (T,) how often it is seen
-    of_segment: IntMatrix  # (S,) type of the change before each segment, −1 where there is none
-    sign: IntMatrix  # (S,) its direction, +1 or −1
-    n_candidates: int  # the first so many may be generators
-    drift: float = 0.0  # relative standard deviation of one edge around its type, along it
-    noise: float = 1.0  # variance of one edge, where there is drift
 
 
 class Relations(NamedTuple):
@@ -43,96 +29,6 @@ class Relations(NamedTuple):
     members: NDArray[np.uint64]  # bit c set: candidate c takes part
     negative: NDArray[np.uint64]  # bit c set: with a minus
     surplus: FloatMatrix  # nats that it costs each time, beside the switches of its members
-
-
-def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
-    """The edge types of a record: `follows` (S,) says which segments directly follow the one before.
-
-    Segments in which a switch may be under way (`is_transition`) are better left out beforehand.
-    """
-    S = len(follows)
-    before, after = states.label[:-1], states.label[1:]
-    at = 1 + np.flatnonzero(follows[1:] & (before != after))
-    of_segment, sign = np.full(S, -1), np.ones(S, dtype=np.int64)
-    rank = states.mean.shape[1]
-    if not len(at):
-        return EdgeTypes(np.zeros((0, rank)), np.zeros(0), np.zeros(0, dtype=np.int64), of_segment, sign, 0)
-    low, high = np.minimum(before, after)[at - 1], np.maximum(before, after)[at - 1]
-    pairs, pair_of, seen = np.unique(np.stack([low, high]), axis=1, return_inverse=True, return_counts=True)
-    change = states.mean[pairs[1]] - states.mean[pairs[0]]
-    precision = 1.0 / (1.0 / states.rows[pairs[0]] + 1.0 / states.rows[pairs[1]])
-    groups = group(change, precision, up_to_sign=True)
-    count = np.bincount(groups.label, weights=seen).astype(np.int64)
-    order = np.argsort(-count, kind="stable")
-    rename = np.empty_like(order)
-    rename[order] = np.arange(len(order))
-    pair_of = pair_of.reshape(-1)
-    of_segment[at] = rename[groups.label[pair_of]]
-    sign[at] = groups.sign[pair_of] * np.where(after[at - 1] == high, 1, -1)
-    variance = 1.0 / groups.weight[order]
-    candidates = min(len(order), MAX_CANDIDATES)
-    return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
-
-
-REACH = 2.5  # standard deviations of drift and shape within which edges are one type
-
-
-def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTypes, Variation]:
-    """The edge types of segments whose features differ from activation to activation, and how much they do.
-
-    Edges are the differences of neighbouring segments, in which everything that stays on cancels.
-    """
-    S = len(segments.start)
-    at = np.flatnonzero(segments.follows)
-    of_segment, sign = np.full(S, -1), np.ones(S, dtype=np.int64)
-    change = segments.mean[at] - segments.mean[at - 1]
-    precision = 1.0 / (1.0 / segments.length[at] + 1.0 / segments.length[at - 1])
-    first = group(
-        change, precision, up_to_sign=True, along=REACH * variation.drift, across=REACH * variation.shape
-    )
-    label, turned = first.label, first.sign
-    if variation.drift > 0:  # groups that grew from both ends of one feature's range are one
-        seen = np.bincount(label).astype(np.float64)
-        drift = min(variation.drift, _measure(change * turned[:, None], precision, first.centre, label).drift)
-        second = group(first.centre, seen, up_to_sign=True, along=REACH * drift)
-        label, turned = second.label[label], turned * second.sign[label]
-    times = np.bincount(label)
-    order = np.argsort(-times, kind="stable")
-    rename = np.empty_like(order)
-    rename[order] = np.arange(len(order))
-    label, times = rename[label], times[order]
-    of_segment[at], sign[at] = label, turned
-    edges = change * turned[:, None]
-    weight = 1.0 / (1.0 / precision + variation.drift**2 * np.sum(edges**2, axis=1))
-    total = np.bincount(label, weights=weight)
-    centre = np.zeros((len(times), change.shape[1]))
-    np.add.at(centre, label, edges * (weight / total[label])[:, None])
-    size = np.sum(centre**2, axis=1)
-    around = np.bincount(label, weights=weight**2 / precision) / total**2
-    around += variation.shape**2 * size / (centre.shape[1] * times)
-    noise = float(np.median(1.0 / precision))
-    candidates = min(int(np.count_nonzero(times >= 2)), MAX_CANDIDATES)
-    types = EdgeTypes(centre, around, times, of_segment, sign, candidates, variation.drift, noise)
-    return types, _measure(edges, precision, centre, label)
-
-
-def _measure(change: FloatMatrix, precision: FloatMatrix, centre: FloatMatrix, label: IntMatrix) -> Variation:
-    """Drift and shape seen in types of four edges or more: what is left of the scatter without its noise."""
-    times = np.bincount(label)
-    common = times[label] >= 4
-    if not common.any():
-        return Variation(0.0, 0.0)
-    c, n = centre[label[common]], times[label[common]]
-    size = np.sum(c**2, axis=1)
-    difference = (change[common] - c) * np.sqrt(n / (n - 1.0))[:, None]
-    along = np.sum(difference * c, axis=1) ** 2 / size
-    across = np.sum(difference**2, axis=1) - along
-    noise = 1.0 / precision[common]
-    r = c.shape[1]
-    # A median over edges: the few that are sums of two features say nothing about one.
-    drift = np.median((along - 0.45 * noise) / size) / 0.45
-    shape = np.median((across - (r - 1) * noise) / size)
-    return Variation(float(np.sqrt(max(drift, 0.0))), float(np.sqrt(max(shape, 0.0))))
 
 
 @compiled

@@ -11,19 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.edges import EdgeTypes, edge_types, varying_edge_types
 from lfm.errors import BinaryMatrix, FloatMatrix
-from lfm.generators import (
-    EdgeTypes,
-    choose,
-    description_length,
-    edge_types,
-    find_relations,
-    starting_features,
-    varying_edge_types,
-)
+from lfm.generators import choose, description_length, find_relations, starting_features
 from lfm.segments import Segments, States, find_states, is_transition
 from lfm.tracking import Variation, track_segments
-from lfm.viterbi import SWITCH, decode_segments
+from lfm.viterbi import GLITCH, SWITCH, decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
@@ -118,21 +111,28 @@ def _alternate(
     fitting = ~path.glitch
     freedom = (np.count_nonzero(fitting) - len(G) - 1) * segments.mean.shape[1]
     misfit = _standardised(float(chi2[fitting].sum()), freedom)
-    return Fit(G, level, path.Z, path.glitch, path.cost + price * len(G), misfit, converged, None)
+    Z = _filled(segments, path.Z, path.glitch)
+    return Fit(G, level, Z, path.glitch, path.cost + price * len(G), misfit, converged, None)
 
 
 def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_iter: int) -> Fit:
-    """The fit without the features that switch rarely and that the others can do without."""
-    misfit_and_switches = fit.objective - price * len(fit.G)
+    """The fit without the features that switch rarely and that the others can do without.
+
+    A feature that only ever shows in single rows has to explain one more of them than its price asks for:
+    rows that hold a switch make up such features.
+    """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
         if SWITCH * switches[k] > price:
             break
-        G = np.delete(fit.G, k, axis=0)
-        if decode_segments(segments, states, G, fit.level).cost < misfit_and_switches + price:
-            shorter = _alternate(segments, states, G, fit.level, price=price, max_iter=max_iter)
-            if shorter.objective < fit.objective:
-                return _prune(segments, states, shorter, price=price, max_iter=max_iter)
+        column = fit.Z[:, k] == 1
+        rarer = column if segments.length[column].sum() <= segments.length[~column].sum() else ~column
+        allowance = GLITCH if segments.length[rarer].max() == 1 else 0.0
+        shorter = _alternate(
+            segments, states, np.delete(fit.G, k, axis=0), fit.level, price=price, max_iter=max_iter
+        )
+        if shorter.objective < fit.objective + allowance:
+            return _prune(segments, states, shorter, price=price, max_iter=max_iter)
     return fit
 
 
@@ -163,6 +163,12 @@ def search_varying(
         best = fit
         report(best.objective)
     assert best is not None
+    if not best.certified:
+        again = _alternate_varying(
+            segments, best.G, best.level, variation, price=price, max_iter=1, thorough=True
+        )
+        best = min(best, again, key=lambda fit: fit.objective)
+        report(best.objective)
     return best
 
 
@@ -174,16 +180,17 @@ def _alternate_varying(
     *,
     price: float,
     max_iter: int,
+    thorough: bool = False,
 ) -> Fit:
     """Track and refit in turn as long as the evidence gains."""
-    track = track_segments(segments, G, level, variation)
+    track = track_segments(segments, G, level, variation, thorough=thorough)
     converged = False
     for _ in range(max_iter):
         used = _varies(track.Z)
         new_G, new_level = refit_varying(
             segments.mean, segments, track.Z[:, used], track.glitch, G[used], variation
         )
-        again = track_segments(segments, new_G, new_level, variation)
+        again = track_segments(segments, new_G, new_level, variation, thorough=thorough)
         converged = again.cost + price * len(new_G) >= track.cost + price * len(G) - 1.0
         if converged:
             break

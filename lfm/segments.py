@@ -15,6 +15,8 @@ from lfm.errors import FloatMatrix, IntMatrix
 
 FALSE_ALARM = 1e-7  # probability that a row of pure noise opens a new segment
 MAX_RANK = 64
+_LEEWAY = 1.2
+_FEW_ROWS = 20
 _RELATIVE_FLOOR = 1e-7  # noise is never taken as less than this part of the data's own size
 
 
@@ -79,6 +81,16 @@ def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     return values, vectors
 
 
+def _noise_between_rows(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> float:
+    """Standard deviation of an entry from the median change between neighbouring rows; inf if few follow."""
+    follows = np.flatnonzero(~gap_before[1:])
+    if len(follows) < _FEW_ROWS:
+        return np.inf
+    change = np.sum((X[follows + 1] - X[follows]) ** 2, axis=1)
+    D = X.shape[1]
+    return float(np.sqrt(np.median(change) / (2 * D * (1 - 2 / (9 * D)) ** 3)))
+
+
 def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
     """Noise and signal directions of X (N, D) from its eigenvalues, then from rows that these leave out.
 
@@ -88,19 +100,19 @@ def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
     N, D = X.shape
     values, vectors = _principal(X)
     floor = _RELATIVE_FLOOR * float(np.sqrt(np.mean(X**2))) or 1.0
+    between = _noise_between_rows(X, gap_before)
     most = min(len(values), MAX_RANK)
-    rank, noise = most, 0.0
-    for r in range(most):
-        if r == min(N, D):
-            break
-        noise = np.sqrt(values[r:].sum() / ((N - r) * (D - r)))
+    rank, noise = most, between
+    for r in range(min(most, N, D)):
+        # Few directions are no sample of noise, and a level that switches is none at all: rows at the same
+        # level are never further apart than noise.
+        noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), _LEEWAY * between)
         if values[r] <= max(noise, floor) ** 2 * _edge(N - r, D - r):
             rank = r
             break
-    if rank == min(N, D):  # no direction is left to measure noise in: neighbouring rows are
-        differences = X[1:][~gap_before[1:]] - X[:-1][~gap_before[1:]]
-        noise = float(np.sqrt(np.median(differences**2) / 2) / 0.6745) if differences.size else 0.0
-    noise = max(float(noise), floor)
+    else:
+        noise = min(noise, between)
+    noise = max(noise, floor)
     basis = np.ascontiguousarray(vectors[:, :rank])
     for _ in range(3):
         left = np.sum(X**2, axis=1) - np.sum((X @ basis) ** 2, axis=1)

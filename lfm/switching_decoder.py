@@ -32,8 +32,9 @@ class SwitchingDecoder(LatentFeatureEstimator):
     n_components: an upper bound on the number of features K, or 'auto'. One feature is the level that is
     always on, where there is one. drift: standard deviation of an activation's size relative to its
     feature's; 'auto' measures it where it is needed, 0 forbids it. min_noise: σ is taken as at least this, in
-    the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay noise. max_iter: rounds of decoding and refitting
-    per attempt. random_state is accepted as by every estimator; the fit draws no random numbers.
+    the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay noise.
+    max_iter: rounds of decoding and refitting per attempt. random_state is accepted as by every estimator;
+    the fit draws no random numbers.
 
     After `fit`, besides the names all estimators share: noise_ (σ of one entry of X), drift_ (the drift that
     the fit supposes, 0 where features repeat exactly), at_noise_floor_ (True where chi² of the segment means

@@ -6,8 +6,8 @@ known from the rows, and it must leave by the same amount when it switches off: 
 apart whose sizes overlap. A segment of n rows has mean b + Σ v_k + N(0, I/n), and each hypothesis about the
 code carries a Kalman filter of the v_k (diagonal in k: filtered as if independent of each other).
 
-A beam of hypotheses, one per code, is carried along; from each all changes of at most two features are tried,
-and the most promising changes of three.
+A beam of hypotheses, one per code, is carried along; from each the changes of one feature are tried, of two
+where none of them explains the segment, and then the most promising ones of three.
 """
 
 from typing import NamedTuple
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from lfm.compiled import compiled
 from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 from lfm.segments import Segments
-from lfm.viterbi import GLITCH, SWITCH, closest_codes, code_numbers
+from lfm.viterbi import SWITCH, closest_codes, code_numbers, glitch_costs
 
 BEAM = 24
 _PAIRS_EXTENDED = 4  # changes of two that are tried with a third
 _WITHIN = (
     0.15  # change inside an activation from segment to segment, as a share of the drift between activations
 )
+_HOPELESS = 60.0  # nats behind the best at which a hypothesis is given up
 _GAP_SWITCH = 1.0  # what a change costs across a gap in time
 
 
@@ -92,8 +93,10 @@ def _track(
     G: FloatMatrix,
     level: FloatMatrix,
     closest: IntMatrix,
+    glitch_cost: FloatMatrix,
     drift: float,
     shape: float,
+    thorough: bool,
 ) -> tuple[IntMatrix, NDArray[np.bool_], float, float]:
     """Codes and passed-over rows of the best hypothesis, its cost and chi²."""
     S, r = means.shape
@@ -103,6 +106,8 @@ def _track(
     for k in range(J):
         size[k] = gram[k, k]
     within = (_WITHIN * drift) ** 2
+    # chi² that fewer changes must exceed before more are tried
+    plausible = 0.0 if thorough else r + np.sqrt(2.0 * r)
     fresh_along = max(drift**2, 1e-12)
     # Hypotheses: code, cost, chi², and for each feature its level V, variance `around` · I + `along` · g gᵀ.
     code = np.zeros(BEAM + 1, dtype=np.int64)
@@ -138,18 +143,23 @@ def _track(
     for s in range(S):
         switch = SWITCH if follows[s] else (0.0 if s == 0 else _GAP_SWITCH)
         noise = 1.0 / length[s]
+        leader = 0
         if not follows[s]:  # anything may have happened: the closest code joins the hypotheses
-            best = cost[:H].min()
+            leader = int(np.argmin(cost[:H]))
             code[H] = closest[s]
-            cost[H] = best
-            chi2[H] = chi2[int(np.argmin(cost[:H]))]
+            cost[H] = cost[leader]
+            chi2[H] = chi2[leader]
             for k in range(J):
                 V[H, k] = G[k]
                 along[H, k] = fresh_along
                 around[H, k] = shape**2 * size[k] / r
             H += 1
         n_new = 0
+        n_before = H if follows[s] else H - 1
+        reach = cost[:H].min() + _HOPELESS
         for h in range(H):
+            if cost[h] > reach:
+                continue
             for i in range(r):
                 u[i] = means[s, i] - level[i]
             base = noise
@@ -179,6 +189,7 @@ def _track(
                         ww[k, j] += w[k, i] * w[j, i]
                         gw[k, j] += G[k, i] * w[j, i]
             pair_cost[:] = np.inf
+            least = np.inf
             stage = 0
             a, b, c = -1, -1, -1
             third = 0
@@ -189,6 +200,8 @@ def _track(
                 elif stage == 1:
                     a += 1
                     if a == J:
+                        if least < plausible:
+                            break
                         stage, a, b = 2, 0, 0
                 if stage == 2:
                     b += 1
@@ -196,6 +209,8 @@ def _track(
                         a += 1
                         b = a + 1
                     if a >= J - 1:
+                        if least < plausible:
+                            break
                         stage, third, c = 3, 0, -1
                 if stage == 3:
                     c += 1
@@ -246,6 +261,7 @@ def _track(
                 misfit, determinant = _evidence(
                     max(distance, 0.0), products, gram, terms, variances, m, scale, r, work
                 )
+                least = min(least, misfit)
                 total = cost[h] + 0.5 * (misfit + determinant - r * np.log(noise)) + switch * n_changed
                 n_new = _offer(new_code, new_cost, new_from, new_pass, n_new, after, total, h, False)
                 if stage == 2 and total < pair_cost[_PAIRS_EXTENDED - 1]:
@@ -259,9 +275,9 @@ def _track(
                     pairs[p, 1] = b
                 if stage == 0:
                     stage, a = 1, -1
-            if length[s] == 1:
+            if glitch_cost[s] < np.inf:
                 n_new = _offer(
-                    new_code, new_cost, new_from, new_pass, n_new, code[h], cost[h] + GLITCH, h, True
+                    new_code, new_cost, new_from, new_pass, n_new, code[h], cost[h] + glitch_cost[s], h, True
                 )
         # The chosen hypotheses take over their parents' filters and update them.
         for i in range(n_new):
@@ -271,7 +287,7 @@ def _track(
             next_around[i] = around[h]
             next_chi2[i] = chi2[h]
             codes[s, i] = new_code[i]
-            back[s, i] = h
+            back[s, i] = h if h < n_before else leader
             passed[s, i] = new_pass[i]
             if new_pass[i]:
                 continue
@@ -364,8 +380,18 @@ def _offer(
     return length
 
 
-def track_segments(segments: Segments, G: FloatMatrix, level: FloatMatrix, variation: Variation) -> Track:
-    """The best sequence of codes for features G (J, r) above the level (r,) with all off."""
+def track_segments(
+    segments: Segments,
+    G: FloatMatrix,
+    level: FloatMatrix,
+    variation: Variation,
+    *,
+    thorough: bool = False,
+) -> Track:
+    """The best sequence of codes found for features G (J, r) above the level (r,) with all off.
+
+    `thorough` tries changes of two and three features even where one explains a segment: ten times slower.
+    """
     S, J = len(segments.start), len(G)
     closest = np.zeros(S, dtype=np.int64)
     after_gap = ~segments.follows
@@ -378,8 +404,10 @@ def track_segments(segments: Segments, G: FloatMatrix, level: FloatMatrix, varia
         np.ascontiguousarray(G),
         level,
         closest,
+        glitch_costs(segments),
         variation.drift,
         variation.shape,
+        thorough,
     )
     Z = ((path[:, None] >> np.arange(J)) & 1).astype(np.uint8)
     return Track(Z, float(cost), float(chi2), glitch)

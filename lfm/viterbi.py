@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from lfm.compiled import compiled
 from lfm.decoding import decode
 from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
-from lfm.segments import Segments, States
+from lfm.segments import Segments, States, is_transition
 
 SWITCH = 4.0  # −log of the odds that a given feature switches between two rows
-GLITCH = 30.0  # a single row that fits no code costs this much at the most: it holds a switch, or is spoilt
+GLITCH = 30.0  # what a single row costs at the most: one that fits no code is spoilt,
+BETWEEN = 16.0  # or holds a switch: so much above its expected misfit if it lies between its neighbours
 _LIST = 48  # codes per level
 _NODES = 2_000
 
@@ -136,6 +137,13 @@ def _recursion(
     return path, cost[path[S - 1]]
 
 
+def glitch_costs(segments: Segments) -> FloatMatrix:
+    """(S,) what passing over each segment costs: infinite for all that are longer than one row."""
+    between = 0.5 * segments.mean.shape[1] + BETWEEN
+    costs = np.where(is_transition(segments), min(between, GLITCH), GLITCH)
+    return np.where(segments.length == 1, costs, np.inf)
+
+
 def code_numbers(Z: BinaryMatrix) -> IntMatrix:
     """The codes (M, J) as integers, feature k at bit k."""
     return Z.astype(np.int64) @ (1 << np.arange(Z.shape[1], dtype=np.int64))
@@ -174,9 +182,10 @@ def decode_segments(
     above = segments.mean - level
     linear = np.einsum("slj,sj->sl", on, above @ G.T, optimize=True)
     misfit = segments.length[:, None] * (0.5 * np.sum(above**2, axis=1)[:, None] - linear + quadratic)
-    glitch = (segments.length == 1) & (misfit.min(axis=1) > GLITCH)
-    misfit[glitch] = GLITCH
-    path, cost = _recursion(listed, misfit, lengths, segments.follows, switch)
+    limit = glitch_costs(segments)
+    capped = np.minimum(misfit, limit[:, None])
+    path, cost = _recursion(listed, capped, lengths, segments.follows, switch)
     chosen = listed[np.arange(S), path]
+    glitch = misfit[np.arange(S), path] > limit
     Z = ((chosen[:, None] >> np.arange(J)) & 1).astype(np.uint8)
     return Path(Z, float(cost), glitch)
