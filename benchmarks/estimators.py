@@ -81,10 +81,11 @@ def image_table(title: str, methods: dict[str, Method], K: int, n_sets: int, *, 
 
 
 def rows_in_time(N: int, D: int, K: int, seed: int) -> np.ndarray:
-    """X (N, D) of K features that switch about twice a day each, noise 0.02 of a feature's own size."""
+    """X (N, D) of K features, the first always on, the others switching about twice a day; noise 0.02."""
     rng = np.random.default_rng(seed)
     toggles = rng.random((N, K)) < 1 / 300
     Z = (np.cumsum(toggles, axis=0) % 2).astype(np.float64)
+    Z[:, 0] = 1
     W = rng.standard_normal((K, D)) * rng.uniform(0.5, 4, (K, 1))
     X = Z @ W
     X += 0.02 * rng.standard_normal(X.shape)

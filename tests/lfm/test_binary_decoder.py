@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 from lfm import GaussianW, hamming_error, hop, lattice_index, synthetic
 from lfm.binary_decoder import BinaryDecoder
@@ -98,8 +99,6 @@ def test_new_rows_are_decoded_like_the_old_ones():
 
 
 def test_the_same_seed_gives_the_same_fit_on_one_thread_and_on_two():
-    from threadpoolctl import threadpool_limits
-
     data = images(20, 150, 8, 6, noise=0.3)
     fits = []
     for threads in (1, 2, 2):

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from threadpoolctl import threadpool_limits
 
+from lfm import MEIBP, KFeatures, LatentLasso
 from lfm.errors import InvalidInputError
 from lfm.estimator import LatentFeatureEstimator, Rounds
 from lfm.solution import Solution
+from lfm.synthetic import images
 
 
 class Fixed(LatentFeatureEstimator):
@@ -54,7 +57,7 @@ def test_not_converging_is_a_warning_with_advice_and_a_field():
     assert model.converged_ is False
 
 
-@pytest.mark.parametrize("n_components", [0, -1, 2.0, True, None])
+@pytest.mark.parametrize("n_components", [0, -1, 2.0, True, None, "auto"])
 def test_a_number_of_features_that_is_none_is_refused(n_components):
     with pytest.raises(InvalidInputError, match=f"n_components must be an integer.*{n_components}"):
         Fixed(n_components).fit(X)
@@ -82,3 +85,15 @@ def test_a_seed_gives_the_same_generator_twice(random_state):
 def test_a_generator_is_used_itself():
     rng = np.random.default_rng(0)
     assert Fixed(random_state=rng)._rng() is rng
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [LatentLasso, MEIBP, KFeatures])
+def test_a_fit_has_the_same_bits_on_one_thread_and_on_two(kind):
+    data = images(6, 400, 4, 0.1, np.random.default_rng(0), nonnegative=True)
+    fits = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            fits.append(kind(6, random_state=3, max_iter=10).fit(data.X))
+    np.testing.assert_array_equal(fits[0].Z_, fits[1].Z_)
+    np.testing.assert_array_equal(fits[0].W_, fits[1].W_)
