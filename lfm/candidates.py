@@ -5,7 +5,7 @@ The unit vectors always belong to the candidates (erratum E9). What to do with c
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,11 @@ class Candidates:
         """True where every candidate makes Zu binary."""
         return not self.f.any()
 
+    def strict_part(self) -> "Candidates":
+        """Those candidates that make Zu binary."""
+        keep = self.f == 0
+        return replace(self, numerators=self.numerators[keep], f=self.f[keep], max_nonbinarity=0)
+
     def __len__(self) -> int:
         return len(self.numerators)
 
@@ -87,8 +92,11 @@ def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: i
     second); when it is spent, `.complete` is False.
     """
     Z = check_binary("Z", Z)
-    if max_nonbinarity < 0:
-        raise InvalidInputError(f"max_nonbinarity must be 0 or more rows, got {max_nonbinarity}")
+    if max_nonbinarity < 0 or max_nonbinarity != int(max_nonbinarity):
+        raise InvalidInputError(
+            f"max_nonbinarity must be a whole number of rows, 0 or more, got {max_nonbinarity}; for a share "
+            "of the rows give e.g. len(Z) // 100"
+        )
     if max_nodes < 1:
         raise InvalidInputError(f"max_nodes must be at least 1, got {max_nodes}")
     lattice = row_lattice(Z)

@@ -134,6 +134,18 @@ def test_tolerant_hops_survive_flipped_bits(share: float) -> None:
     assert found.solution.residual(data.X) <= 1.01 * start.residual(data.X)
 
 
+def test_tolerant_candidates_of_algorithm_1_are_taken_as_they_are() -> None:
+    rng = np.random.default_rng(3)
+    data = images(6, 200, 4, 0.1, rng)
+    start = _noisy(data.truth, rng, 0.01, data.X)
+    sampled = sample_candidates(start.Z, n_samples=2000, decay=0.2, rng=rng)
+    assert not sampled.strict
+    found = hop(start, priors=[GaussianW(1.0)], candidates=sampled, X=data.X, rng=rng)
+    assert found.objective_after <= found.objective_before
+    assert found.solution.residual(data.X) <= 1.01 * start.residual(data.X)
+    assert hamming_error(found.solution.Z, data.truth.Z) < hamming_error(start.Z, data.truth.Z)
+
+
 def test_a_tolerant_hop_that_fits_worse_is_not_taken() -> None:
     """W alone would gladly give up a bit; the promise on the residual holds it back."""
     Z = np.vstack([np.eye(3), [[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]]]).astype(np.uint8)
@@ -203,6 +215,10 @@ def test_mistakes_are_named() -> None:
         hop(solution, priors=[])
     with pytest.raises(InvalidInputError, match=r"priors must hold Prior objects, got 1\.0"):
         hop(solution, priors=[1.0])
+    with pytest.raises(InvalidInputError, match="priors must be a list of Prior objects"):
+        hop(solution, priors=priors[0])
+    with pytest.raises(InvalidInputError, match=r"wrap it as Solution\(Z, W\)"):
+        hop(solution.Z, priors=priors)
     with pytest.raises(InvalidInputError, match="beta must be positive"):
         hop(solution, priors=priors, beta=-1.0)
     with pytest.raises(InvalidInputError, match="n_steps must be at least 1"):
