@@ -75,10 +75,8 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _rows(self, X: ArrayLike) -> FloatMatrix:
         """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""
         rows: FloatMatrix = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        K = self.n_components
-        if isinstance(K, str):
-            return rows
         self._check_count("n_components", 1)
+        K = self.n_components
         if len(rows) < K:
             raise InvalidInputError(
                 f"n_components = {K} features cannot be told apart in n_samples = {len(rows)} rows; ask for "
