@@ -129,8 +129,10 @@ def test_bad_states_are_named(Z, error, message) -> None:
 
 def test_bad_options_are_named() -> None:
     Z = np.eye(2)
-    with pytest.raises(InvalidInputError, match="max_nonbinarity must be 0 or more rows, got -1"):
+    with pytest.raises(InvalidInputError, match="max_nonbinarity must be a whole number of rows"):
         enumerate_candidates(Z, max_nonbinarity=-1)
+    with pytest.raises(InvalidInputError, match="for a share of the rows give"):
+        enumerate_candidates(Z, max_nonbinarity=0.5)
     with pytest.raises(InvalidInputError, match="max_nodes must be at least 1, got 0"):
         enumerate_candidates(Z, max_nodes=0)
     with pytest.raises(InvalidInputError, match="n_samples"):
