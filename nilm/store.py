@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import secrets
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -58,13 +59,22 @@ def fingerprint(path: Path) -> str:
     return f"size:{stat.st_size} mtime_ns:{stat.st_mtime_ns} ends:{ends.hexdigest()}"
 
 
-@lru_cache
+# Python 3.11's parser is not safe to use from several threads at once, and tasks run in threads.
+_parsing = threading.Lock()
+
+
 def code_version(*modules: str) -> str:
     """A digest of the source of `modules` and of all that they import, directly or not, from lfm and nilm.
 
     Without arguments, of both packages whole. Comments count: a digest cannot tell what matters. A package's
     other files (templates) count with its `__init__.py`.
     """
+    with _parsing:
+        return _code_version(*modules)
+
+
+@lru_cache
+def _code_version(*modules: str) -> str:
     unread = list(modules) or [_module_name(p) for room in ROOMS for p in (_ROOT / room).rglob("*.py")]
     files: dict[str, Path] = {}
     while unread:

@@ -105,7 +105,7 @@ def test_the_code_version_follows_imports_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def version(*modules: str) -> str:
-        store.code_version.cache_clear()
+        store._code_version.cache_clear()
         return store.code_version(*modules)
 
     for room in store.ROOMS:
@@ -124,7 +124,7 @@ def test_the_code_version_follows_imports_and_nothing_else(
     (tmp_path / "lfm" / "deep.py").write_text("x = 2")
     assert version("nilm.top") != first
     monkeypatch.undo()
-    store.code_version.cache_clear()
+    store._code_version.cache_clear()
 
 
 def test_a_step_is_current_only_while_all_it_depends_on_is_as_recorded(tmp_path: Path) -> None:
