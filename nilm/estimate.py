@@ -125,8 +125,8 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
     An estimator that looks at runs of rows may take one row (a kettle of two minutes) for a disturbance. A
     row whose residual is above MISFIT of its own size takes the state of a neighbour with up to MAX_FLIPS
     features switched, if that leaves less than a quarter of the residual: the fewest among those that fit
-    within AS_GOOD of it, or within a quarter of the best. Drift of an amplitude is too small to change a state,
-    and what is always on stays on.
+    within AS_GOOD of it, or within a quarter of the best. Drift of an amplitude is too small to change a
+    state, and what is always on stays on.
     """
     missed = np.linalg.norm(X - solution.product(), axis=1)
     rows = np.flatnonzero(missed > MISFIT * np.linalg.norm(X, axis=1))

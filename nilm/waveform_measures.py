@@ -19,6 +19,7 @@ _RESISTIVE_FIT = 0.97  # cosine between current and voltage
 _IN_PHASE_DEGREES = 2.0  # heaters lie within 0.2°; the filters of power supplies lead and motors lag by more
 _DIMMED_FIT = 0.98  # cosine between current and the best phase-cut copy of the voltage
 _DIMMED_THD = 0.15  # no dimmer that cuts a tenth of the half cycle distorts less
+_LARGEST_LIGHT_W = 500.0  # what is phase-cut and larger is a motor with a speed control
 _ELECTRONIC_THD = 0.35
 
 
@@ -71,7 +72,7 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
     if measures.power_factor >= _RESISTIVE_FIT and abs(measures.lag_degrees) <= _IN_PHASE_DEGREES:
         return "resistive heater"
     if measures.thd >= _DIMMED_THD and _phase_cut_fit(current, voltage) >= _DIMMED_FIT:
-        return "dimmed light"
+        return "dimmed light" if measures.active_w <= _LARGEST_LIGHT_W else "mixed"
     if measures.thd >= _ELECTRONIC_THD or measures.lag_degrees < -_IN_PHASE_DEGREES:
         return "electronics"
     return "motor" if measures.lag_degrees > _IN_PHASE_DEGREES else "mixed"
