@@ -87,13 +87,14 @@ def plain_hop(solution: Solution, candidates: Candidates, beta: float, n_steps: 
     rng = np.random.default_rng(0)
     K, columns = solution.K, np.asarray(candidates.U, dtype=np.float64)
     U, best = np.eye(K), math.inf
+    root = np.linalg.cholesky(solution.W @ solution.W.T)  # ‖U⁻¹W‖ = ‖U⁻¹ root‖, without the D columns of W
     for _ in range(n_steps):
         everything = np.repeat(U[None], K * len(columns), axis=0)
         for k in range(K):
             everything[k * len(columns) : (k + 1) * len(columns), :, k] = columns
         determinants = np.abs(np.linalg.det(everything))
         allowed = everything[(determinants > 0.5) & (determinants < 1.5)]
-        g = np.sum((np.linalg.inv(allowed) @ solution.W) ** 2, axis=(1, 2))
+        g = np.sum((np.linalg.inv(allowed) @ root) ** 2, axis=(1, 2))
         best = min(best, float(g.min()))
         weights = np.exp(-beta * (g - g.min()))
         U = allowed[rng.choice(len(allowed), p=weights / weights.sum())]

@@ -270,8 +270,9 @@ def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
         found = repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X)
         if found is not None and found.residual(options.X) <= options.residual_limit:
             return found
-    walk.go_to(walk.visited_best[0])
-    return solution
+    walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order
+    tableau = walk.objective.tableau
+    return Solution(projected_columns(solution.Z, tableau.U), np.asarray(tableau.inverse @ solution.W))
 
 
 def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:

@@ -158,6 +158,20 @@ def test_a_tolerant_hop_that_fits_worse_is_not_taken() -> None:
     assert found.objective_after <= found.objective_before + 1e-6
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hop_that_no_residual_allows_returns_the_start(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = images(6, 200, 5, 0.1, rng)
+    start = _noisy(data.truth, rng, 0.01, data.X)
+    sampled = sample_candidates(start.Z, n_samples=300, decay=0.2, rng=rng)
+    found = hop(
+        start, priors=[GaussianW(50.0)], candidates=sampled, X=data.X, residual_tolerance=-1.0, rng=rng
+    )
+    np.testing.assert_array_equal(found.solution.Z, start.Z)
+    np.testing.assert_allclose(found.solution.W, start.W, atol=1e-9)
+    np.testing.assert_array_equal(found.U, np.eye(6))
+
+
 def test_support_tells_certain_columns_from_doubtful_ones() -> None:
     rng = np.random.default_rng(0)
     Z = constrained_states(300, 4, [(0, 1, Pdc.DISJOINT)], rng)
