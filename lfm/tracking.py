@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.beam import BEAM, evidence, offer
 from lfm.compiled import compiled
 from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 from lfm.segments import Segments
 from lfm.viterbi import SWITCH, closest_codes, code_numbers, glitch_costs
 
-BEAM = 24
 _PAIRS_EXTENDED = 4  # changes of two that are tried with a third
 _WITHIN = (
     0.15  # change inside an activation from segment to segment, as a share of the drift between activations
@@ -43,46 +43,6 @@ class Track(NamedTuple):
     cost: float  # −log evidence of the segment means above noise alone, plus switches
     chi2: float  # Σ of squared innovations in units of their covariance
     glitch: NDArray[np.bool_]  # (S,) single rows that were passed over
-
-
-@compiled
-def _evidence(
-    square: float,
-    products: FloatMatrix,
-    gram: FloatMatrix,
-    terms: IntMatrix,
-    along: FloatMatrix,
-    m: int,
-    scale: float,
-    rank: int,
-    work: FloatMatrix,
-) -> tuple[float, float]:
-    """uᵀS⁻¹u and log det S for S = scale·I + Σ along_t g_t g_tᵀ over m terms.
-
-    By Woodbury in the Gram matrix: `square` = ‖u‖², products[k] = g_k·u. Column m of `work` (m, m + 1) ends
-    as x = M⁻¹ G u with M = diag(1/along) + Q/scale.
-    """
-    if m == 0:
-        return square / scale, rank * np.log(scale)
-    determinant = rank * np.log(scale)
-    for i in range(m):
-        determinant += np.log(along[i])
-        for j in range(m):
-            work[i, j] = gram[terms[i], terms[j]] / scale
-        work[i, i] += 1.0 / along[i]
-        work[i, m] = products[terms[i]]
-    for i in range(m):  # Gauss-Jordan: M is symmetric and positive definite, no pivoting is needed
-        determinant += np.log(work[i, i])
-        for j in range(m):
-            if j != i:
-                factor = work[j, i] / work[i, i]
-                for c in range(i, m + 1):
-                    work[j, c] -= factor * work[i, c]
-    explained = 0.0
-    for i in range(m):
-        work[i, m] /= work[i, i]
-        explained += work[i, m] * products[terms[i]]
-    return (square - explained / scale) / scale, determinant
 
 
 @compiled
@@ -258,12 +218,12 @@ def _track(
                         products[k] += gw[k, b]
                     if n_changed == 3:
                         products[k] += gw[k, c]
-                misfit, determinant = _evidence(
+                misfit, determinant = evidence(
                     max(distance, 0.0), products, gram, terms, variances, m, scale, r, work
                 )
                 least = min(least, misfit)
                 total = cost[h] + 0.5 * (misfit + determinant - r * np.log(noise)) + switch * n_changed
-                n_new = _offer(new_code, new_cost, new_from, new_pass, n_new, after, total, h, False)
+                n_new = offer(new_code, new_cost, new_from, new_pass, n_new, after, total, h, False)
                 if stage == 2 and total < pair_cost[_PAIRS_EXTENDED - 1]:
                     p = _PAIRS_EXTENDED - 1
                     while p > 0 and pair_cost[p - 1] > total:
@@ -276,7 +236,7 @@ def _track(
                 if stage == 0:
                     stage, a = 1, -1
             if glitch_cost[s] < np.inf:
-                n_new = _offer(
+                n_new = offer(
                     new_code, new_cost, new_from, new_pass, n_new, code[h], cost[h] + glitch_cost[s], h, True
                 )
         # The chosen hypotheses take over their parents' filters and update them.
@@ -315,7 +275,7 @@ def _track(
             square = 0.0
             for j in range(r):
                 square += u[j] ** 2
-            misfit, _ = _evidence(square, products, gram, terms, variances, m, scale, r, work)
+            misfit, _ = evidence(square, products, gram, terms, variances, m, scale, r, work)
             next_chi2[i] += misfit
             for j in range(r):  # u becomes S⁻¹u
                 for t in range(m):
@@ -347,37 +307,6 @@ def _track(
         glitch[s] = passed[s, h]
         h = back[s, h]
     return path, glitch, cost[best_hypothesis], chi2[best_hypothesis]
-
-
-@compiled
-def _offer(
-    codes: IntMatrix,
-    costs: FloatMatrix,
-    parents: IntMatrix,
-    passes: NDArray[np.bool_],
-    n: int,
-    code: int,
-    cost: float,
-    parent: int,
-    passed: bool,
-) -> int:
-    """Put a hypothesis into the sorted beam, one per code; its new length comes back."""
-    if n == BEAM and cost >= costs[n - 1]:
-        return n
-    at = n if n < BEAM else n - 1
-    for i in range(n):
-        if codes[i] == code:
-            if costs[i] <= cost:
-                return n
-            at = i
-            break
-    length = max(n, at + 1)
-    while at > 0 and costs[at - 1] > cost:
-        codes[at], costs[at] = codes[at - 1], costs[at - 1]
-        parents[at], passes[at] = parents[at - 1], passes[at - 1]
-        at -= 1
-    codes[at], costs[at], parents[at], passes[at] = code, cost, parent, passed
-    return length
 
 
 def track_segments(
