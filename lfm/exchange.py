@@ -35,7 +35,7 @@ class Tableau:
     """U = the candidates numbered `columns`, and `minors` (K, n) = determinant · U⁻¹u for each candidate u.
 
     `determinant` is det U times the lattice index that the candidates start from, so that its magnitude is
-    the lattice index of ZU (method 4.2): an integer ≥ 1 also where candidates hold fractions.
+    the lattice index of ZU: an integer ≥ 1 also where candidates hold fractions.
     """
 
     def __init__(self, candidates: Candidates) -> None:

@@ -167,7 +167,7 @@ def row_lattice(Z: BinaryMatrix) -> RowLattice:
 
 
 def lattice_index(Z: ArrayLike) -> int:
-    """Gcd of the K×K minors of Z: 1 for a Z whose rows generate all integer vectors (method 4.2).
+    """The gcd of the K×K minors of Z: 1 for a Z whose rows generate all integer vectors.
 
     RankDeficientError where Z (N, K) has rank below K, since every minor is then zero.
     """

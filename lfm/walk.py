@@ -52,7 +52,7 @@ class Walk:
     """An objective on its way, and the best of what it has visited.
 
     Among states no worse than the start, a smaller lattice index counts before a smaller objective if
-    `unimodular`: a larger index means that Z uses only part of the lattice (method 4.2).
+    `unimodular`: a larger index means that Z uses only part of the lattice.
     """
 
     def __init__(self, objective: Objective, *, unimodular: bool, rng: np.random.Generator) -> None:
