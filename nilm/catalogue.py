@@ -166,13 +166,13 @@ def changes(catalogue: Catalogue, week: str, sightings: Iterable[Sighting]) -> C
     )
 
 
-def read_catalogue(path: Path, house: str, *, solutions_folder: Path | None = None) -> Catalogue:
+def read_catalogue(path: Path | None, house: str, *, solutions_folder: Path | None = None) -> Catalogue:
     """The catalogue in `path`, completed from the weeks' own `identity.json` under `solutions_folder`.
 
-    A missing file is an empty catalogue. InputFileError if it is another house's or cannot be read.
+    Without a file (or path) only those count. InputFileError if it is another house's or cannot be read.
     """
     weeks: dict[str, WeekRecord] = {}
-    if path.is_file():
+    if path is not None and path.is_file():
         weeks |= _parse(path, house)
     for own in sorted(solutions_folder.glob("*/identity.json")) if solutions_folder else []:
         weeks |= _parse(own, house)

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import shutil
 from collections.abc import Callable
 from decimal import Decimal
@@ -157,6 +158,19 @@ def test_again_does_nothing_and_anew_gives_the_same_bytes(own: Any) -> None:
     solve(own)
     publish(own)
     assert bytes_of(own.outputs) == before
+
+
+def test_the_page_does_not_depend_on_when_a_submeters_file_was_copied(own: Any) -> None:
+    before = bytes_of(own.outputs)
+    channel = own.raw / "channel_2.dat"
+    content = channel.read_bytes()
+    channel.unlink()
+    channel.write_bytes(content)
+    os.utime(channel, (1, 1))
+    publish(own)
+    after = bytes_of(own.outputs)
+    assert before.pop("manifest.json") != after.pop("manifest.json")
+    assert before == after
 
 
 def test_ids_survive_the_loss_of_the_catalogue_and_a_second_week_keeps_them(
