@@ -42,19 +42,23 @@ def prefect_api() -> Iterator[str]:
     to this process and its children (process pools, Dask clients) through the same variable, and lives until
     this process ends, so that the last log lines still arrive.
     """
-    from prefect.settings import PREFECT_API_URL, temporary_settings
+    from prefect.context import refresh_global_settings_context
+    from prefect.settings import PREFECT_API_URL
 
     configured = PREFECT_API_URL.value()
     if configured:
         yield configured
         return
     url = _start()
+    # Prefect's helper threads see only the global settings: a temporary_settings block would leave them
+    # without an address, and each would start an ephemeral server.
     os.environ["PREFECT_API_URL"] = url
+    refresh_global_settings_context()
     try:
-        with temporary_settings({PREFECT_API_URL: url}):
-            yield url
+        yield url
     finally:
         del os.environ["PREFECT_API_URL"]
+        refresh_global_settings_context()
 
 
 def _start() -> str:

@@ -34,17 +34,17 @@ class Settings(BaseSettings):
     data_root: Path = Field(Path("data"), description="Folder of raw/, waveforms/ and solutions/.")
     outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
     tariff_per_kwh: float = Field(0.25, ge=0, description="Price of one kWh, in `currency`.")
-    currency: str = Field("£", min_length=1, max_length=4, description="Sign or code shown with prices.")
-    components: Components = Field("auto", description="Number of features K, or auto.")
+    currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
+    components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
-    prior: Literal["house", "paper"] = Field("house", description="What decides between equals.")
+    prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
-    interval_s: int = Field(120, ge=2, le=3600, description="Seconds from one row to the next.")
+    interval_s: int = Field(120, ge=1, le=3600, description="Seconds from row to row; divides an hour.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
     min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")
     min_off_s: float = Field(0.0, ge=0, description="Shorter pauses do not end a run.")
-    workers: int | None = Field(None, ge=1, description="Processes or threads; all cores if not set.")
+    workers: int | None = Field(None, ge=1, description="Weeks or hours at a time; all cores if not set.")
 
     @classmethod
     def settings_customise_sources(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 from prefect import flow
 from prefect.futures import PrefectFuture, as_completed
+from prefect.runtime import flow_run
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
@@ -21,9 +22,10 @@ from flows.tasks import (
     log_to_prefect,
     publish_task,
 )
-from flows.weeks import Place, places
+from flows.weeks import LATEST, Place, places
 from nilm import store
 from nilm.ingest import give_up_hour
+from nilm.ukdale import weeks_present
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +33,19 @@ House = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 _INGESTED, _FACTORISED, _HOPPED, _PUBLISHED = 35.0, 75.0, 85.0, 100.0  # percent of a typical week's time
 
 
+def _run_name() -> str:
+    """The house and week of the run: `latest` is told by its date, `new` may be several and stays a word."""
+    asked = flow_run.parameters
+    week = asked["week"]
+    if week == LATEST:
+        data_root = load_settings(data_root=asked.get("data_root")).data_root
+        week = next(reversed(weeks_present(data_root / "raw" / asked["house"])), week)
+    return f"{asked['house']} {week}"
+
+
 @flow(
     name="weekly",
-    flow_run_name="{house} {week}",
+    flow_run_name=_run_name,
     task_runner=cast(TaskRunner[Any], ThreadPoolTaskRunner(max_workers=os.cpu_count())),
 )
 def weekly(

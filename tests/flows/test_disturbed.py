@@ -84,3 +84,14 @@ def test_killed_at_every_step_and_started_again(
     assert subprocess.run(RUN, env=environment, check=False).returncode == 0
     assert contents(outputs) == reference
     assert list(data.rglob(".*.tmp")) == []
+
+
+def test_interrupted_from_the_keyboard(roots: tuple[Path, Path], environment: dict[str, str]) -> None:
+    with subprocess.Popen(RUN, env=environment, stderr=subprocess.PIPE) as run:
+        for _ in _until(run, lambda: next(roots[0].rglob("hours/*/*.json"), None)):
+            pass
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=LONGEST_S)
+    assert run.returncode == 130
+    assert said.decode().strip().splitlines()[-1].startswith("nilm: interrupted")
+    assert b"Traceback" not in said

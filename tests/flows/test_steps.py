@@ -52,6 +52,8 @@ def test_a_late_recording_redoes_its_hour_and_what_follows(place: Place, tmp_pat
     recording = steps.recordings(place)[1]
     late = tmp_path / recording.name
     recording.rename(late)
+    for piece in place.ingest.hour_piece(recording).parent.glob(f"{recording.stem}.*"):
+        piece.unlink()
     _run(place, settings)  # a recording that is gone counts as well
     before = _made(place)
     rows = len(_table(place))

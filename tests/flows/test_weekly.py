@@ -41,12 +41,12 @@ def test_a_week_from_recordings_to_report(
     assert "2015-wk01" in (outputs / "index.html").read_text()
 
     with get_client(sync_client=True) as client:
-        run = client.read_flow_runs(limit=1)[0]
-        shown = {artifact.type: artifact for artifact in client.read_artifacts()}
-    assert run.name == "house_sim 2015-wk01"
-    assert shown["progress"].data == 100
-    assert reports[0].resolve().as_uri() in str(shown["markdown"].data)
-    assert "metered_kwh" in str(shown["table"].data)
+        runs = {run.name for run in client.read_flow_runs()}
+        shown = {artifact.key: str(artifact.data) for artifact in client.read_artifacts()}
+    assert "house_sim 2015-wk01" in runs
+    assert shown["progress-house-sim-2015-wk01"] == "100.0"
+    assert reports[0].resolve().as_uri() in shown["report-house-sim-2015-wk01"]
+    assert "metered_kwh" in shown["table-house-sim-2015-wk01"]
 
     # Running again computes nothing and says so, in the flow and on the command line.
     before = {path: path.stat().st_mtime_ns for path in outputs.rglob("*") if path.is_file()}
@@ -59,6 +59,9 @@ def test_a_week_from_recordings_to_report(
 
     # The other week is new; after it nothing is.
     assert [path.parent.name for path in weekly(house="house_sim", week="new")] == ["2015-wk02"]
+    weekly(house="house_sim")
+    with get_client(sync_client=True) as client:
+        assert "house_sim 2015-wk02" in {run.name for run in client.read_flow_runs()}
     assert weekly(house="house_sim", week="new") == []
     assert main(["diagnose", str(reports[0].parent)]) == 0
     assert "equivalent solutions:" in capsys.readouterr().out

@@ -1,0 +1,194 @@
+"""The pipeline's time and memory: stages of a week, Prefect's share, weeks per hour here and on Dask.
+
+python benchmarks/pipeline.py [--quick]. Simulates weeks into a temporary folder; every run starts from the
+same recordings with nothing worked out, after one small week has compiled what numba compiles. Comparisons
+are within one run of this file; on a machine with other load, compare ratios, not seconds.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from flows import steps
+from flows.embedded import prefect_api
+from flows.settings import Settings, load_settings
+from flows.weeks import Place
+from nilm.ingest import ingest_week
+from nilm.publish import publish_index
+from nilm.simulate.week import simulate_week
+from nilm.ukdale import Week
+
+HOUSE = "house_bench"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def simulate(root: Path, weeks: int, days: float, appliances: int) -> list[str]:
+    week = Week(2015, 1)
+    names = []
+    for _ in range(weeks):
+        simulate_week(
+            root / "raw", house=HOUSE, week=str(week), seed=1001, days=days, n_appliances=appliances
+        )
+        names.append(str(week))
+        week = week.next
+    return names
+
+
+def fresh(folder: Path, source: Path) -> Settings:
+    """Settings of empty roots with the same recordings."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source / "raw", folder / "data" / "raw", copy_function=os.link)
+    return load_settings(data_root=folder / "data", outputs_root=folder / "outputs")
+
+
+def stages(settings: Settings, week: str) -> dict[str, float]:
+    """Seconds of each step of a week, without Prefect, on one thread."""
+    place = Place(HOUSE, Week.parse(week), settings.data_root, settings.outputs_root)
+    found = {
+        "ingest": seconds(lambda: ingest_week(place.ingest, sampling=steps.sampling(settings))),
+        "factorise": seconds(lambda: steps.factorise(place, settings)),
+        "hop": seconds(lambda: steps.hop(place, settings)),
+        "publish and index": seconds(lambda: steps.publish(place, settings)),
+        "index alone": seconds(lambda: publish_index(place.outputs_root, place.house)),
+        "record": seconds(lambda: steps.record(place, settings)),
+        "nothing to do": seconds(lambda: steps.why_redo(place, settings)),
+    }
+    assert steps.why_redo(place, settings) is None
+    return found
+
+
+@contextlib.contextmanager
+def dask_cluster(folder: Path, workers: int) -> Iterator[str]:
+    """Yield the address of a scheduler on loopback with that many one-thread worker processes."""
+    folder.mkdir(parents=True)
+    file = folder / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
+    own = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+    module = [sys.executable, "-m"]
+    processes = [
+        subprocess.Popen([*module, "distributed.cli.dask_scheduler", *common, "--port", "0"], **quiet)
+    ]
+    try:
+        while not file.exists():
+            time.sleep(0.05)
+        for _ in range(workers):
+            command = [*module, "distributed.cli.dask_worker", *common, *own]
+            processes.append(subprocess.Popen(command, **quiet))
+        yield json.loads(file.read_text())["address"]
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def peak_of_a_run(settings: Settings, week: str) -> float:
+    """Peak resident megabytes of the process that runs the weekly flow, its server not counted."""
+    code = (
+        "import resource, sys; from flows.weekly import weekly; weekly(house=sys.argv[1], week=sys.argv[2]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    environment = os.environ | {
+        "NILM_DATA_ROOT": str(settings.data_root),
+        "NILM_OUTPUTS_ROOT": str(settings.outputs_root),
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+    }
+    command = [sys.executable, "-c", code, HOUSE, week]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return int(done.stdout.split()[-1]) / 1024
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true", help="two weeks of a quarter of a day")
+    options.add_argument("--weeks", type=int, default=4)
+    options.add_argument("--days", type=float, default=7.0)
+    chosen = options.parse_args()
+    n_weeks, days = (2, 0.25) if chosen.quick else (chosen.weeks, chosen.days)
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    print(f"{os.cpu_count()} cores, {memory_gb:.0f} GB; {n_weeks} weeks of {days:g} days, 10 appliances")
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        simulate(root / "small", 1, 0.25, 5)
+        stages(fresh(root / "warm", root / "small"), "2015-wk01")  # compiles
+        took = seconds(lambda: simulate(root / "source", n_weeks, days, 10))
+        weeks = [str(p) for p in _weeks(n_weeks)]
+        print(f"simulated in {took:.1f} s\n")
+        run(root, weeks)
+
+
+def _weeks(n: int) -> list[Week]:
+    weeks = [Week(2015, 1)]
+    while len(weeks) < n:
+        weeks.append(weeks[-1].next)
+    return weeks
+
+
+def run(root: Path, weeks: list[str]) -> None:
+    source = root / "source"
+    each = [stages(fresh(root / "alone", source), week) for week in weeks[:2]]
+    print("| stage, one week, no Prefect | seconds |\n| --- | --- |")
+    for stage in each[0]:
+        print(f"| {stage} | {np.median([e[stage] for e in each]):.2f} |")
+    alone = sum(each[0][stage] for stage in ("ingest", "factorise", "hop", "publish and index", "record"))
+    print(f"| week | {alone:.2f} |\n")
+    start = time.perf_counter()
+    with prefect_api():
+        started = time.perf_counter() - start
+        with_prefect(root, source, weeks, alone, started)
+
+
+def with_prefect(root: Path, source: Path, weeks: list[str], alone: float, started: float) -> None:
+    from flows.backfill import backfill
+    from flows.weekly import weekly
+
+    def roots(settings: Settings) -> dict[str, Path]:
+        return {"data_root": settings.data_root, "outputs_root": settings.outputs_root}
+
+    settings = fresh(root / "flow", source)
+    flow = seconds(lambda: weekly(house=HOUSE, week=weeks[0], **roots(settings)))
+    again = seconds(lambda: weekly(house=HOUSE, week=weeks[0], **roots(settings)))
+    print("| the weekly flow | seconds |\n| --- | --- |")
+    print(f"| embedded server until it answers | {started:.1f} |\n| the flow, first time | {flow:.2f} |")
+    print(f"| the same steps without Prefect, hours one after the other | {alone:.2f} |")
+    print(f"| the flow again, nothing to do (all of it Prefect and digests) | {again:.2f} |")
+    print(f"| Prefect's share of a first run, from that | {again / flow:.1%} |")
+    peak_mb = peak_of_a_run(fresh(root / "memory", source), weeks[0])
+    print(f"| peak memory of the flow's process, MB | {peak_mb:.0f} |\n")
+
+    print("| backfill | weeks | seconds | weeks per hour |\n| --- | --- | --- | --- |")
+
+    def row(what: str, n: int, **where: object) -> None:
+        settings = fresh(root / "many", source)
+        took = seconds(lambda: backfill(weeks=f"{weeks[0]}:{weeks[n - 1]}", **where, **roots(settings)))
+        print(f"| {what} | {n} | {took:.1f} | {3600 * n / took:.0f} |", flush=True)
+
+    for n in sorted({1, 2, len(weeks)}):
+        row("1 process", n, workers=1)
+    row("2 processes", len(weeks), workers=2)
+    for workers in (1, 2):
+        with dask_cluster(root / f"dask{workers}", workers) as address:
+            row(f"Dask, {workers} worker{'s' * (workers > 1)}", len(weeks), dask=address)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"\nlargest child process of all: {children:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
