@@ -24,6 +24,7 @@ from nilm.tune import synthesise, tiny_tune
 
 SEED = 5000
 NOISE_A = 0.02
+MODES = {"strict": 0.0, "tolerant": 0.002}  # share of the rows that a candidate may break
 
 # dataset, algorithm, K → the paper's residual, E_Reg before and after
 PAPER = {
@@ -74,26 +75,29 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # compared as it is, as in the paper
                 solution = estimator(n_components=K, random_state=SEED).fit(X).solution_
-            hopped = with_both(solution, X, np.random.default_rng(SEED), tolerance=0.0)
-            before = solution.regulariser
-            row: dict[str, object] = {
-                "dataset": name,
-                "algorithm": algorithm,
-                "K": solution.K,
-                "residual": solution.residual(X),
-                "relative_residual": solution.residual(X) / float(np.linalg.norm(X)),
-                "regulariser": before,
-            }
-            for label, hopper in (("paper", PAPERS), ("ours", OURS)):
-                after = hopped[hopper]
-                row[f"residual_{label}_hopper"] = after.residual(X)
-                row[f"regulariser_{label}_hopper"] = after.regulariser
-                row[f"change_{label}_hopper_percent"] = 100 * (after.regulariser / before - 1)
+            scale_X = float(np.linalg.norm(X))
             paper_residual, paper_before, paper_after = PAPER[kind, algorithm, K]
-            row["paper_K"] = K
-            row["paper_residual"] = paper_residual
-            row["paper_change_percent"] = 100 * (paper_after / paper_before - 1)
-            yield row
+            for mode, tolerance in MODES.items():
+                hopped = with_both(solution, X, np.random.default_rng(SEED), tolerance=tolerance)
+                row: dict[str, object] = {
+                    "dataset": name,
+                    "algorithm": algorithm,
+                    "K": solution.K,
+                    "hoppers": mode,
+                    "residual": solution.residual(X),
+                    "relative_residual": solution.residual(X) / scale_X,
+                    "regulariser": solution.regulariser,
+                }
+                for label, hopper in (("paper", PAPERS), ("ours", OURS)):
+                    after = hopped[hopper]
+                    row[f"residual_{label}_hopper"] = after.residual(X)
+                    row[f"regulariser_{label}_hopper"] = after.regulariser
+                    change = after.regulariser / solution.regulariser - 1
+                    row[f"change_{label}_hopper_percent"] = 100 * change
+                row["paper_K"] = K
+                row["paper_residual"] = paper_residual
+                row["paper_change_percent"] = 100 * (paper_after / paper_before - 1)
+                yield row
 
 
 def run(scale: Scale) -> Outcome:
@@ -101,29 +105,43 @@ def run(scale: Scale) -> Outcome:
     table = pd.DataFrame(rows(scale))
     same = table[["residual_paper_hopper", "residual_ours_hopper"]].map(_four_digits)
     unchanged = same.eq(table["residual"].map(_four_digits), axis=0).all(axis=1)
-    table.insert(6, "residual_unchanged_to_4_digits", unchanged)
-    worst = table["change_ours_hopper_percent"].max()
+    table.insert(7, "residual_unchanged_to_4_digits", unchanged)
+    strict, tolerant = (table[table["hoppers"] == mode] for mode in MODES)
     return Outcome(
         title="Table 1: regulariser before and after the hopper",
         paper="E_Reg falls by 0.2% to 6.0%; residuals do not change in 4 digits.",
         ours=(
-            f"Over {len(table)} rows E_Reg changes by {table['change_ours_hopper_percent'].min():.1f}% to "
-            f"{worst:.1f}% with our hopper and by {table['change_paper_hopper_percent'].min():.1f}% to "
-            f"{table['change_paper_hopper_percent'].max():.1f}% with the paper's; the residual is unchanged "
-            f"to 4 digits in {int(unchanged.sum())} of {len(table)}."
+            "Strict hoppers leave the residual unchanged to 4 digits in "
+            f"{int(strict['residual_unchanged_to_4_digits'].sum())} of {len(strict)} rows; E_Reg changes by "
+            f"{_range(strict, 'paper')} (the paper's) and {_range(strict, 'ours')} (ours). Tolerant ones, "
+            f"which may also repair bits of Z, bring the residual down to {_residuals(tolerant, 'paper')} "
+            f"(the paper's) and {_residuals(tolerant, 'ours')} (ours) of what it was."
         ),
         differs=(
             "UK-DALE cannot be had here: the currents are a simulated week and a week that we summed from "
             "real single-appliance cycles; with a copy of house 1, 2015, week 1 in data/raw it is "
             "a row of the table.",
             "The piano piece is the paper's, rendered from MIDI; the paper used a recording.",
-            "Both hoppers are strict here (λ → ∞), so that the residual cannot change.",
             "The paper's normalisation of X is not stated; compare the changes in percent.",
+            "Where an estimate of Z has wrong bits, no strict equivalent but itself exists, and the strict "
+            "change is 0%. The paper uses a tolerance that it does not state.",
+            "Our tolerant hop weighs the residual against E_Reg (Eq. 3) and keeps the sum from rising: where "
+            "it explains the data much better, E_Reg may rise.",
             "Our hopper keeps |det U| = 1, so its E_Reg can stay above that of the paper's hopper.",
         ),
         tables={"table1": table},
         seeds=str(SEED),
     )
+
+
+def _range(table: pd.DataFrame, label: str) -> str:
+    change = table[f"change_{label}_hopper_percent"]
+    return f"{change.min():.1f}% to {change.max():.1f}%"
+
+
+def _residuals(table: pd.DataFrame, label: str) -> str:
+    share = table[f"residual_{label}_hopper"] / table["residual"]
+    return f"{share.min():.2f} to {share.max():.2f}"
 
 
 def _four_digits(value: float) -> str:
