@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
-from lfm.estimator import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.search import Fit, refit_varying, search_exact, search_varying
 from lfm.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.solution import Solution
@@ -66,6 +66,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         self.random_state = random_state
         self.callback = callback
 
+    @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
         rows: FloatMatrix = validate_data(self, X, dtype=np.float64)
@@ -97,6 +98,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         solution = _solution(rows, segments, fit, subspace)
         return self._keep(solution, rounds=rounds, converged=fit.converged, advice="raise max_iter")
 
+    @one_thread
     def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryMatrix:
         """Z (N, K) of new rows in time X (N, D) for the features W_, with the switching prior of `fit`."""
         check_is_fitted(self)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import lfm
@@ -31,6 +32,9 @@ ESTIMATORS: dict[str, Any] = {
 # many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
 # noise, or it would see the voltage wander as appliances.
 LEAST_CHANGE_A = 0.02
+# The same for a house whose appliances also change their waveform from run to run, tried where the first
+# does not reach the noise floor.
+LEAST_CHANGE_VARIED_A = 0.05
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
@@ -70,12 +74,17 @@ def fit_estimator(
             K = fit_estimator(X, gaps, "switching", "auto", seed, None, [])[0].K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
-    options = {"min_noise": LEAST_CHANGE_A} if name == "switching" else {}
-    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback, **options)
+    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:
-            model.fit(X, gap_before=gaps) if name == "switching" else model.fit(X)
+            if name == "switching":
+                model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
+                if not model.at_noise_floor_:
+                    coarser = clone(model).set_params(min_noise=LEAST_CHANGE_VARIED_A).fit(X, gap_before=gaps)
+                    model = coarser if coarser.at_noise_floor_ else model
+            else:
+                model.fit(X)
         except LfmError as error:
             raise OptionError(f"the estimator {name} cannot explain this data: {error}") from error
     if not model.converged_:
