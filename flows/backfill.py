@@ -1,12 +1,13 @@
 """The backfill flow: many weeks of many houses, on processes or a Dask cluster; one failing stops no other.
 
-A task is a whole week up to its solution, which depends on no other week. Publishing comes after, in the
-flow's own process and in order of time, because appliances keep their ids from week to week: so the outputs
-do not depend on where and when each week was solved.
+A task is a whole week up to its solution, which depends on no other week. Publishing is done in the flow's
+own process, the weeks of a house in order of time, because appliances keep their ids from week to week: so
+the outputs do not depend on where and when each week was solved.
 """
 
 import logging
 import os
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -101,18 +102,27 @@ def _chosen(houses: list[str] | None, weeks: str, settings: Settings) -> list[Pl
 
 
 def _work_out(to_do: list[Place], settings: Settings, dask: str | None) -> dict[Place, str]:
-    """What went wrong, for each week that failed; the others are solved and published."""
+    """What went wrong, for each week that failed; the others are solved and published.
+
+    A week is published as soon as it and every earlier one of its house is solved (or has failed).
+    """
     failures: dict[Place, str] = {}
-    with progress("backfill", 2 * len(to_do)) as show:
-        with _runner(dask, settings) as runner:
-            futures = {runner.submit(solve_task, {"place": p, "settings": settings}): p for p in to_do}
-            for done, future in enumerate(as_completed(list(futures)), start=1):
-                _note_failure(futures[future], future.result, failures)
-                show(done, f"{done} of {len(to_do)} weeks solved")
-        for done, place in enumerate(to_do, start=len(to_do) + 1):
-            if place not in failures:
-                _note_failure(place, partial(finish_task, place, settings), failures)
-            show(done, f"{place} published")
+    solved: set[Place] = set()
+    waiting = {place.house: deque(p for p in to_do if p.house == place.house) for place in to_do}
+    with progress("backfill", 2 * len(to_do)) as show, _runner(dask, settings) as runner:
+        futures = {runner.submit(solve_task, {"place": p, "settings": settings}): p for p in to_do}
+        done = 0
+        for future in as_completed(list(futures)):
+            place = futures[future]
+            _note_failure(place, future.result, failures)
+            solved.add(place)
+            show(done := done + 1, f"{place} solved")
+            in_turn = waiting[place.house]
+            while in_turn and in_turn[0] in solved:
+                place = in_turn.popleft()
+                if place not in failures:
+                    _note_failure(place, partial(finish_task, place, settings), failures)
+                show(done := done + 1, f"{place} published")
     return failures
 
 

@@ -110,12 +110,15 @@ def record(place: Place, settings: Settings) -> None:
     if any(entry["reason"].startswith(UNREADABLE) for entry in left_out):
         log.warning("%s: some recordings could not be read; the next run tries them again", place)
         return
-    published = [p for p in sorted(place.outputs.iterdir()) if p.is_file() and p != place.manifest]
+    published = store.recorded_outputs(place.manifest, "publish")
     store.record(place.manifest, _week_step(place, settings), published)
 
 
 def why_redo(place: Place, settings: Settings) -> str | None:
     """Why the week has work to do, in words; None if its outputs are current."""
+    for index in (place.outputs_root / "index.html", place.outputs.parent / "index.html"):
+        if place.manifest.is_file() and not index.is_file():
+            return f"missing output {index}"
     return store.why_redo(place.manifest, _week_step(place, settings))
 
 
@@ -124,11 +127,7 @@ def _week_step(place: Place, settings: Settings) -> store.Step:
     house = place.ingest.house_folder
     files = [*ukdale.week_hours(house, place.week), place.ingest.calibration, *submeter_files(house)]
     files += [place.names, house / "truth" / f"{place.week}.npz"]
-    inputs = {
-        path.relative_to(place.data_root).as_posix(): store.fingerprint(path)
-        for path in files
-        if path.is_file()
-    }
+    inputs = {path.relative_to(place.data_root).as_posix(): _mark(path) for path in files if path.is_file()}
     between = (place.ingest.waveforms, place.factorised, place.hopped)
     inputs |= {path.name: store.digest(path) if path.is_file() else "absent" for path in between}
     options = settings.model_dump(mode="json", exclude={"data_root", "outputs_root", "workers"})

@@ -1,5 +1,6 @@
 """The weekly flow: from a week's recordings to its report, redoing only what is out of date."""
 
+import errno
 import logging
 import os
 from pathlib import Path
@@ -30,6 +31,7 @@ from nilm.ukdale import weeks_present
 log = logging.getLogger(__name__)
 
 House = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _INGESTED, _FACTORISED, _HOPPED, _PUBLISHED = 35.0, 75.0, 85.0, 100.0  # percent of a typical week's time
 
 
@@ -94,7 +96,7 @@ def _work_out(place: Place, settings: Settings) -> Path:
         if reason is None:
             log.info("%s: the report is current; nothing to do", place)
         else:
-            log.info("%s: %s", place, shortened(reason))
+            log.info("%s: %s", place, _shortened(reason))
             _run_steps(place, settings)
     show_report(str(place), place.report)
     return place.report
@@ -117,7 +119,11 @@ def _run_steps(place: Place, settings: Settings) -> None:
             show(_INGESTED * done / len(futures), f"{done} of {len(futures)} recordings read")
         assemble_task(place.ingest, recordings, sampling=steps.sampling(settings))
         show(_INGESTED, "finding appliances")
-        factorise_task(place, settings, lambda n, _: show(_INGESTED + n, f"finding appliances, round {n}"))
+        factorise_task(
+            place,
+            settings,
+            lambda n, _: show(min(_INGESTED + n, _FACTORISED), f"finding appliances, round {n}"),
+        )
         show(_FACTORISED, "hopping to equivalent solutions")
         hop_task(place, settings)
         show(_HOPPED, "writing the report")
@@ -132,9 +138,11 @@ def _give_up_if_unreadable(place: Place, recording: Path, future: PrefectFuture[
     try:
         future.result()
     except OSError as error:
+        if error.errno in _CANNOT_WRITE:  # no fault of the recording
+            raise
         give_up_hour(recording, place.ingest.hour_piece(recording), error)
 
 
-def shortened(reason: str, most: int = 160) -> str:
+def _shortened(reason: str, most: int = 160) -> str:
     """`reason`, cut where it would list every recording of a week."""
     return reason if len(reason) <= most else f"{reason[:most].rsplit(';', 1)[0]}; …"

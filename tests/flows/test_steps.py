@@ -105,6 +105,22 @@ def test_a_deleted_intermediate_file_is_made_again_and_the_outputs_stay(place: P
     assert {path.name: path.read_bytes() for path in place.outputs.iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["index.html", "house_sim/index.html"])
+def test_a_deleted_index_is_made_again(place: Place, name: str) -> None:
+    before = (place.outputs_root / name).read_bytes()
+    (place.outputs_root / name).unlink()
+    assert "index.html" in (steps.why_redo(place, load_settings()) or "")
+    _run(place, load_settings())
+    assert (place.outputs_root / name).read_bytes() == before
+
+
+def test_a_file_of_the_analysts_own_in_the_folder_is_left_alone(place: Place) -> None:
+    (place.outputs / "my notes.txt").write_text("ask about A03")
+    steps.record(place, load_settings())
+    (place.outputs / "my notes.txt").write_text("asked")
+    assert steps.why_redo(place, load_settings()) is None
+
+
 def test_a_damaged_output_is_made_again(place: Place) -> None:
     whole = place.report.read_bytes()
     place.report.write_bytes(whole[: len(whole) // 2])

@@ -44,7 +44,7 @@ def test_a_week_from_recordings_to_report(
         runs = {run.name for run in client.read_flow_runs()}
         shown = {artifact.key: str(artifact.data) for artifact in client.read_artifacts()}
     assert "house_sim 2015-wk01" in runs
-    assert shown["progress-house-sim-2015-wk01"] == "100.0"
+    assert float(shown["progress-house-sim-2015-wk01"]) == 100
     assert reports[0].resolve().as_uri() in shown["report-house-sim-2015-wk01"]
     assert "metered_kwh" in shown["table-house-sim-2015-wk01"]
 
@@ -84,6 +84,18 @@ def test_reading_is_tried_again_when_the_file_system_failed(
     quality = (roots[0] / "waveforms" / "house_sim" / "2015-wk01.quality.json").read_text()
     assert failures["left"] == 0
     assert '"files_left_out": []' in quality
+
+
+def test_a_full_disk_is_no_fault_of_the_recordings(
+    roots: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: Any, **_options: Any) -> Any:
+        raise OSError(28, "No space left on device", "piece.parquet")
+
+    monkeypatch.setattr("nilm.ingest.write_week", full)
+    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
+    with pytest.raises(OSError, match="No space left"):
+        weekly(house="house_sim", week="2015-wk01")
 
 
 def test_a_week_without_one_usable_row(roots: tuple[Path, Path]) -> None:
