@@ -297,6 +297,14 @@ def recorded_result(manifest: Path, step_name: str) -> Any:
     return entry["result"]
 
 
+def recorded_outputs(manifest: Path, step_name: str) -> list[Path]:
+    """The files that a step recorded as its outputs; InputFileError if the manifest lacks the step."""
+    entry = _entries(manifest).get(step_name)
+    if entry is None:
+        raise InputFileError(f"{manifest} does not record the step {step_name}; run it first")
+    return [manifest.parent / name for name in entry["outputs"]]
+
+
 def publish(manifest: Path, step: Step, files: Mapping[str, bytes], *, result: Any = None) -> None:
     """Put a set of files beside the manifest so that no half-written one is ever visible.
 
