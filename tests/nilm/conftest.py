@@ -1,7 +1,7 @@
 """Small recordings in the data set's format, for the tests of the ingest, and small weeks after it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import soundfile
 
+from lfm import Solution
 from nilm.house import House, observe, simulated_house
 from nilm.quality import Flag, week_quality
+from nilm.solutions import Factorised, Hopped
 from nilm.store import write_json
 from nilm.tables import WeekTable, write_week
 from nilm.ukdale import Week
@@ -98,6 +100,50 @@ class WeekOnDisk:
     @property
     def outputs(self) -> Path:
         return self.root / "outputs" / self.name / self.week
+
+
+@pytest.fixture(scope="session")
+def hopped_week() -> Callable[..., Hopped]:
+    """A hopped week with nothing corrected, whose other fields `changes` may set; baseline: the solution."""
+
+    def make(solution: Solution, baseline: Solution | None = None, **changes: Any) -> Hopped:
+        K = solution.K
+        factorised = Factorised(
+            solution=baseline or solution,
+            row=np.arange(solution.N),
+            in_fit=np.ones(solution.N, bool),
+            house="house_1",
+            week="2015-wk01",
+            interval_s=120.0,
+            estimator="switching",
+            seed=0,
+            at_noise_floor=True,
+            feeds_in=False,
+            notes=("from the fit",),
+        )
+        found = Hopped(
+            factorised=factorised,
+            solution=solution,
+            U=np.eye(K),
+            support=np.ones(K),
+            corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
+            priors="appliances consume",
+            objective_before=1.0,
+            objective_after=1.0,
+            residual_before=1.0,
+            residual_after=1.0,
+            relative_residual=0.01,
+            identifiable=False,
+            n_equivalent=3,
+            n_equivalent_is_exact=True,
+            dependencies=(),
+            bias_features=(0,),
+            rank_Z=K,
+            rank_W=K,
+        )
+        return replace(found, **changes)
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from nilm.analyst import AnalystNotes
 from nilm.appliances import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.house import simulated_house
 from nilm.naming import SubmeterMatch
-from nilm.solutions import Factorised, Hopped
+from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
 K = 7
@@ -17,40 +17,8 @@ IDS = [f"A{k + 1:02d}" for k in range(K)]
 
 
 @pytest.fixture(scope="module")
-def week() -> Hopped:
-    solution = Solution(HOUSE.Z, HOUSE.W)
-    factorised = Factorised(
-        solution=solution,
-        row=np.arange(solution.N),
-        in_fit=np.ones(solution.N, bool),
-        house="house_1",
-        week="2015-wk01",
-        interval_s=120.0,
-        estimator="switching",
-        seed=0,
-        at_noise_floor=True,
-        feeds_in=False,
-    )
-    return Hopped(
-        factorised=factorised,
-        solution=solution,
-        U=np.eye(K),
-        support=np.linspace(0.4, 1.0, K),
-        corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
-        priors="",
-        objective_before=1.0,
-        objective_after=1.0,
-        residual_before=1.0,
-        residual_after=1.0,
-        relative_residual=0.01,
-        identifiable=False,
-        n_equivalent=3,
-        n_equivalent_is_exact=True,
-        dependencies=(),
-        bias_features=(0,),
-        rank_Z=K,
-        rank_W=K,
-    )
+def week(hopped_week) -> Hopped:
+    return hopped_week(Solution(HOUSE.Z, HOUSE.W), support=np.linspace(0.4, 1.0, K))
 
 
 def loads_of(week: Hopped):

@@ -6,49 +6,29 @@ import pytest
 from lfm import Solution, diagnose
 from nilm.certainty import certainty_in_words, indistinguishable
 from nilm.house import House, simulated_house
-from nilm.solutions import Factorised, Hopped
+from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
 
 
-def hopped(house: House = HOUSE, **changes: object) -> Hopped:
-    solution = Solution(house.Z, house.W)
-    diagnosis = diagnose(house.Z, house.W)
-    K = solution.K
-    factorised = Factorised(
-        solution=solution,
-        row=np.arange(solution.N),
-        in_fit=np.ones(solution.N, bool),
-        house="house_1",
-        week="2015-wk01",
-        interval_s=120.0,
-        estimator="switching",
-        seed=0,
-        at_noise_floor=True,
-        feeds_in=False,
-        notes=("from the fit",),
-    )
-    found = Hopped(
-        factorised=factorised,
-        solution=solution,
-        U=np.eye(K),
-        support=np.ones(K),
-        corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
-        priors="appliances consume",
-        objective_before=1.0,
-        objective_after=1.0,
-        residual_before=1.0,
-        residual_after=1.0,
-        relative_residual=0.01,
-        identifiable=diagnosis.identifiable,
-        n_equivalent=int(diagnosis.n_equivalent),
-        n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
-        dependencies=tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
-        bias_features=diagnosis.bias_features,
-        rank_Z=diagnosis.rank_Z,
-        rank_W=diagnosis.rank_W or 0,
-    )
-    return replace(found, **changes)  # type: ignore[arg-type]
+@pytest.fixture
+def hopped(hopped_week):
+    """A house as found, with its diagnosis; `changes` are fields of the hopped week."""
+
+    def make(house: House = HOUSE, **changes: object) -> Hopped:
+        diagnosis = diagnose(house.Z, house.W)
+        known = {
+            "identifiable": diagnosis.identifiable,
+            "n_equivalent": int(diagnosis.n_equivalent),
+            "n_equivalent_is_exact": diagnosis.n_equivalent_is_exact,
+            "dependencies": tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
+            "bias_features": diagnosis.bias_features,
+            "rank_Z": diagnosis.rank_Z,
+            "rank_W": diagnosis.rank_W or 0,
+        }
+        return hopped_week(Solution(house.Z, house.W), **known | changes)
+
+    return make
 
 
 def words(week: Hopped):
@@ -56,7 +36,7 @@ def words(week: Hopped):
     return certainty_in_words(week, appliance_ids=ids, names=HOUSE.names)
 
 
-def test_a_house_with_parts_is_not_identifiable_and_the_words_say_what_binds() -> None:
+def test_a_house_with_parts_is_not_identifiable_and_the_words_say_what_binds(hopped) -> None:
     found = words(hopped())
     assert found.verdict == "not identifiable"
     assert "amplifier ran only while television did" in found.dependencies
@@ -69,7 +49,7 @@ def test_a_house_with_parts_is_not_identifiable_and_the_words_say_what_binds() -
     assert any("independent shapes" in note for note in found.notes)
 
 
-def test_what_is_in_doubt_is_named_with_what_would_settle_it() -> None:
+def test_what_is_in_doubt_is_named_with_what_would_settle_it(hopped) -> None:
     tv, amplifier = (HOUSE.names.index(n) for n in ("television", "amplifier"))
     Z = HOUSE.Z.copy()
     Z[:, amplifier] = Z[:, tv]
@@ -81,7 +61,7 @@ def test_what_is_in_doubt_is_named_with_what_would_settle_it() -> None:
     assert words(week).would_settle == ("one hour with amplifier on and television off",)
 
 
-def test_two_heaters_of_one_size_cannot_be_told_apart() -> None:
+def test_two_heaters_of_one_size_cannot_be_told_apart(hopped) -> None:
     W = HOUSE.W.copy()
     W[4] = 1.01 * W[2]
     week = hopped(replace(HOUSE, W=W))
@@ -93,13 +73,13 @@ def test_two_heaters_of_one_size_cannot_be_told_apart() -> None:
     ("identifiable", "verdict", "phrase"),
     [(True, "identifiable", "proved"), (None, "unknown", "could not be decided")],
 )
-def test_verdicts(identifiable: bool | None, verdict: str, phrase: str) -> None:
+def test_verdicts(hopped, identifiable: bool | None, verdict: str, phrase: str) -> None:
     found = words(hopped(identifiable=identifiable))
     assert found.verdict == verdict
     assert phrase in found.words
 
 
-def test_long_lists_are_cut_and_counted() -> None:
+def test_long_lists_are_cut_and_counted(hopped) -> None:
     house = simulated_house(seed=1, days=2, n_appliances=14, n_points=64)
     week = hopped(house)
     found = certainty_in_words(

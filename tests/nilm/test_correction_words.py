@@ -6,52 +6,28 @@ import pytest
 from lfm import CorrectionKind, Solution
 from nilm.correction_words import corrections_in_words
 from nilm.house import simulated_house
-from nilm.solutions import Factorised, Hopped
+from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=4, days=3, n_appliances=5, n_points=64)
 WATTS = HOUSE.W @ HOUSE.voltage_v / 64
 
 
-def hopped(baseline: Solution, corrections: dict[int, tuple]) -> Hopped:
-    K = baseline.K
-    factorised = Factorised(
-        solution=baseline,
-        row=np.arange(baseline.N),
-        in_fit=np.ones(baseline.N, bool),
-        house="house_1",
-        week="2015-wk01",
-        interval_s=120.0,
-        estimator="switching",
-        seed=0,
-        at_noise_floor=True,
-        feeds_in=False,
-    )
-    return Hopped(
-        factorised=factorised,
-        solution=Solution(HOUSE.Z, HOUSE.W),
-        U=np.eye(K),
-        support=np.ones(K),
-        corrections=tuple(corrections.get(k, ("unchanged", ((k, 1.0),), ((k, 1.0),))) for k in range(K)),
-        priors="",
-        objective_before=1.0,
-        objective_after=1.0,
-        residual_before=1.0,
-        residual_after=1.0,
-        relative_residual=0.01,
-        identifiable=False,
-        n_equivalent=3,
-        n_equivalent_is_exact=True,
-        dependencies=(),
-        bias_features=(0,),
-        rank_Z=K,
-        rank_W=K,
-    )
+@pytest.fixture
+def hopped(hopped_week):
+    """A week hopped to the house's truth from a baseline, with these corrections by feature."""
+
+    def make(baseline: Solution, corrections: dict[int, tuple]) -> Hopped:
+        week = hopped_week(Solution(HOUSE.Z, HOUSE.W), baseline)
+        given = tuple(corrections.get(k, week.corrections[k]) for k in range(baseline.K))
+        return replace(week, corrections=given)
+
+    return make
 
 
 IDS = ["A01", "A02", "A03", "A04", "A05"]
 
 
-def test_an_inverted_feature_is_shown_beside_what_it_was_read_as() -> None:
+def test_an_inverted_feature_is_shown_beside_what_it_was_read_as(hopped) -> None:
     Z, W = HOUSE.Z.copy(), HOUSE.W.copy()
     Z[:, 1], W[0], W[1] = 1 - Z[:, 1], W[0] + W[1], -W[1]
     week = hopped(
@@ -72,7 +48,7 @@ def test_an_inverted_feature_is_shown_beside_what_it_was_read_as() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in CorrectionKind if k is not CorrectionKind.UNCHANGED])
-def test_every_kind_has_a_sentence_of_its_own(kind: CorrectionKind) -> None:
+def test_every_kind_has_a_sentence_of_its_own(hopped, kind: CorrectionKind) -> None:
     terms = ((1, 1.0), (2, -1.0))
     week = hopped(Solution(HOUSE.Z, HOUSE.W), {1: (kind.value, terms, terms)})
     (found,) = corrections_in_words(week, IDS, HOUSE.voltage_v)
