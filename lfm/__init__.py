@@ -17,6 +17,7 @@ from lfm.lattice import nonbinarity
 from lfm.meibp import MEIBP
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
+from lfm.siblings import separate_siblings
 from lfm.solution import Solution, transform
 from lfm.switching_decoder import SwitchingDecoder
 from lfm.twins import merge_twins
@@ -58,6 +59,7 @@ __all__ = [
     "random_equivalent",
     "regulariser",
     "sample_candidates",
+    "separate_siblings",
     "synthetic",
     "transform",
 ]

@@ -79,7 +79,7 @@ def smallest_determinant(directions: FloatMatrix, chosen: list[int]) -> list[int
         chosen[int(k)] = int(new)
 
 
-def _cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
+def cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """The lower centre, the upper centre and the threshold between them: exact 2-means of numbers."""
     ordered = np.sort(values)
     n = len(ordered)
@@ -93,7 +93,7 @@ def _cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 def split_in_two(values: NDArray[np.float64]) -> BinaryMatrix:
     """One column of Z from N projections of rows: on is the cluster that lies further from zero."""
-    low, high, threshold = _cut_in_two(values)
+    low, high, threshold = cut_in_two(values)
     upper = values > threshold
     return np.asarray(upper if abs(high) >= abs(low) else ~upper, dtype=np.uint8)
 

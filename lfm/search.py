@@ -127,7 +127,8 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
             break
         column = fit.Z[:, k] == 1
         rarer = column if segments.length[column].sum() <= segments.length[~column].sum() else ~column
-        allowance = GLITCH if segments.length[rarer].max() == 1 else 0.0
+        # A column that is never on, or never off, has no such rows at all.
+        allowance = GLITCH if segments.length[rarer].max(initial=0) == 1 else 0.0
         shorter = _alternate(
             segments, states, np.delete(fit.G, k, axis=0), fit.level, price=price, max_iter=max_iter
         )

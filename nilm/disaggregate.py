@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import Hop, Identifiability, Prior, Solution, diagnose, hop, merge_twins
+from lfm import Hop, Identifiability, Prior, Solution, diagnose, hop, merge_twins, separate_siblings
 from nilm.activations import gaps_before
 from nilm.errors import NothingUsableError, OptionError
 from nilm.estimate import (
@@ -29,9 +29,9 @@ from nilm.unfit_rows import rows_with_state, states_of_unfit
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
-TWINS = (
-    0.04  # two waveforms closer than this are one appliance's activations, which differ by a percent or two
-)
+# Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
+# those better than one, which proves nothing, so the residual may rise by the slack.
+TWINS, TWINS_SLACK = 0.03, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,10 @@ def factorise(
     generator = feeds_in(np.mean(X * _per_row(voltage, fit_rows), axis=1))
     mean_v = _per_row(voltage, fit_rows).mean(axis=0)
     solution = _without_twins(solution, X, house_priors(gaps, mean_v, feeds_in=generator)[0], notes)
-    solution = refitted_if_poor(with_misfits_decoded(solution, X), X, notes)
+    solution = with_misfits_decoded(solution, X)
+    if name == "switching":
+        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
+    solution = refitted_if_poor(solution, X, notes)
     if warm_start is not None:
         solution = warmer(solution, X, warm_start, notes)
     if isinstance(components, int) and components > solution.K:
@@ -170,8 +173,8 @@ def factorise(
 
 def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
     """The solution with each appliance in one feature; a hop shows twins that a sum had hidden."""
-    merged = merge_twins(solution, X, tolerance=TWINS)
-    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS)
+    merged = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
+    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS, slack=TWINS_SLACK)
     return independent(shown if shown.K < merged.K else merged, notes)
 
 

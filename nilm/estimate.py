@@ -82,7 +82,8 @@ def fit_estimator(
                 model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
                 if not model.at_noise_floor_:
                     coarser = clone(model).set_params(min_noise=LEAST_CHANGE_VARIED_A).fit(X, gap_before=gaps)
-                    model = coarser if coarser.at_noise_floor_ else model
+                    if coarser.at_noise_floor_ and len(coarser.W_) <= len(model.W_):
+                        model = coarser
             else:
                 model.fit(X)
         except LfmError as error:

@@ -25,6 +25,7 @@ from nilm.tune import synthesise, tiny_tune
 SEED = 5000
 NOISE_A = 0.02
 MODES = {"strict": 0.0, "tolerant": 0.002}  # share of the rows that a candidate may break
+MOST_TOLERANT = 20  # features; with more, repairing bits row by row takes hours
 
 # dataset, algorithm, K → the paper's residual, E_Reg before and after
 PAPER = {
@@ -78,6 +79,8 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
             scale_X = float(np.linalg.norm(X))
             paper_residual, paper_before, paper_after = PAPER[kind, algorithm, K]
             for mode, tolerance in MODES.items():
+                if mode == "tolerant" and solution.K > MOST_TOLERANT:
+                    continue
                 hopped = with_both(solution, X, np.random.default_rng(SEED), tolerance=tolerance)
                 row: dict[str, object] = {
                     "dataset": name,
@@ -125,6 +128,8 @@ def run(scale: Scale) -> Outcome:
             "The paper's normalisation of X is not stated; compare the changes in percent.",
             "Where an estimate of Z has wrong bits, no strict equivalent but itself exists, and the strict "
             "change is 0%. The paper uses a tolerance that it does not state.",
+            f"With more than {MOST_TOLERANT} features only the strict hoppers run: repairing bits row by row "
+            "would take hours.",
             "Our tolerant hop weighs the residual against E_Reg (Eq. 3) and keeps the sum from rising: where "
             "it explains the data much better, E_Reg may rise.",
             "Our hopper keeps |det U| = 1, so its E_Reg can stay above that of the paper's hopper.",

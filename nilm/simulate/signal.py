@@ -78,6 +78,10 @@ class Signal:
         drawn = self._drawn(time_s)
         return np.asarray(np.sqrt(np.sum(drawn @ gram * drawn, axis=1)), dtype=np.float64)
 
+    def cycles_a(self, time_s: FloatArray) -> FloatArray:
+        """(T, D) one cycle of the house's current at each time: what the ingest gives, without noise."""
+        return np.asarray(self._drawn(time_s) @ self.house.W, dtype=np.float64)
+
     def _drawn(self, time_s: FloatArray) -> FloatArray:
         """(T, K) factor on W of each load."""
         return np.asarray(
