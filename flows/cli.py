@@ -95,6 +95,10 @@ def parser() -> argparse.ArgumentParser:
     name.add_argument("--house", required=True)
     name.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
     name.add_argument("name", metavar="NAME", help='"washing machine"')
+    alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.")
+    alone.add_argument("--house", required=True)
+    alone.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
+    alone.add_argument("--undo", action="store_true", help="suggest it again")
     command("demo", "Simulate a week of ten appliances, work it out, and say how good the result is.")
     return top
 
@@ -115,6 +119,9 @@ def _piano(command: argparse.ArgumentParser) -> None:
     command.add_argument("--components", type=int, default=40, metavar="K")
     command.add_argument("--estimator", default="meibp", choices=("meibp", "latent-lasso"))
     command.add_argument("--seed", type=int)
+    command.add_argument("--window-s", type=float, metavar="S", help="length of a spectrum's window")
+    command.add_argument("--hop-s", type=float, metavar="S", help="time from spectrum to spectrum")
+    command.add_argument("--max-hz", type=float, metavar="HZ", help="highest frequency kept")
 
 
 def _experiments(command: argparse.ArgumentParser) -> None:

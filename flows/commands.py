@@ -12,6 +12,8 @@ from nilm.errors import OptionError
 
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000  # a seed that nothing was tuned on
 
+SPECTRA = ("window_s", "hop_s", "max_hz")  # options of the piano flow, passed on where given
+
 Lines = Iterator[str]
 
 
@@ -132,6 +134,7 @@ def piano(options: argparse.Namespace) -> Lines:
             components=options.components,
             estimator=options.estimator,
             seed=options.seed,
+            **{name: value for name in SPECTRA if (value := getattr(options, name)) is not None},
             data_root=options.data_root,
             outputs_root=options.outputs_root,
         )
@@ -190,6 +193,20 @@ def name(options: argparse.Namespace) -> Lines:
     path = settings.data_root / "names" / f"{check_house(options.house)}.json"
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
     yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
+    yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
+
+
+def ungroup(options: argparse.Namespace) -> Lines:
+    """Keep an analyst's word that an appliance is no part of another, or take it back."""
+    from nilm.analyst import regroup
+    from nilm.analyst import ungroup as stand_alone
+    from nilm.ukdale import check_house
+
+    settings = _settings(options)
+    path = settings.data_root / "names" / f"{check_house(options.house)}.json"
+    (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
+    whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
+    yield f"{options.house} {options.appliance_id} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 

@@ -1,16 +1,21 @@
 """The experiments flow: the paper's figures and tables, computed again; one task for each."""
 
 import logging
+import os
 from pathlib import Path
 
 from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
 
+from flows import steps
 from flows.artifacts import progress, show_report
-from flows.settings import load_settings
+from flows.settings import Settings, load_settings
 from flows.tasks import log_to_prefect
 from nilm.experiments.outcome import Scale
 from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
+from nilm.ingest import WeekPaths, ingest_week
+from nilm.store import week_lock
+from nilm.ukdale import Week, week_hours
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +36,19 @@ def experiments(
     Args:
         only: Names such as table1 and fig3; all of them if empty.
         quick: A first look with fewer trials, marked as such on the pages.
-        real_data: Folder with recorded appliances and pianos, where there is one.
+        real_data: Folder with recorded appliances, pianos and labels; $REAL_DATA or ../shared/data if empty.
         labels: More label files for Table 2.
-        data_root: Folder with ingested weeks, for the table of UK-DALE; the setting if empty.
+        data_root: Where the paper's week of UK-DALE is looked for; the setting if empty.
         outputs_root: Folder of the pages; the setting if empty.
     """
     log_to_prefect()
     settings = load_settings(data_root=data_root, outputs_root=outputs_root)
-    uk_dale = settings.data_root / "waveforms" / "house_1" / "2015-wk01.parquet"
+    folder_of_others = real_data or Path(os.environ.get("REAL_DATA", "../shared/data"))
+    uk_dale = _uk_dale(settings)
     scale = Scale(
         quick=quick,
-        real_data=str(real_data) if real_data else None,
-        uk_dale=str(uk_dale) if uk_dale.is_file() else None,
+        real_data=str(folder_of_others) if folder_of_others.is_dir() else None,
+        uk_dale=str(uk_dale) if uk_dale else None,
         extra_labels=tuple(map(str, labels or ())),
     )
     folder = settings.outputs_root / "experiments"
@@ -55,3 +61,13 @@ def experiments(
     index = write_index(folder)
     show_report("experiments", index)
     return index
+
+
+def _uk_dale(settings: Settings) -> Path | None:
+    """The rows of the paper's week, ingested if need be; None where no copy of UK-DALE lies in data/raw."""
+    paths = WeekPaths(settings.data_root, "house_1", Week(2015, 1))
+    if not week_hours(paths.house_folder, paths.week):
+        return None
+    with week_lock(settings.data_root, paths.house, str(paths.week)):
+        ingest_week(paths, sampling=steps.sampling(settings))
+    return paths.waveforms

@@ -11,6 +11,7 @@ from flows.artifacts import progress, show_report
 from flows.settings import load_settings
 from flows.tasks import log_to_prefect
 from nilm.errors import InputFileError
+from nilm.piano import SpectraOptions
 from nilm.transcribe import transcribe
 from nilm.transcription import TranscribeOptions
 
@@ -25,6 +26,9 @@ def piano(
     components: Annotated[int, Field(ge=1, le=200)] = 40,
     estimator: Literal["meibp", "latent-lasso"] = "meibp",
     seed: int | None = None,
+    window_s: float = SpectraOptions.window_s,
+    hop_s: float = SpectraOptions.hop_s,
+    max_hz: float = SpectraOptions.max_hz,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
 ) -> Path:
@@ -35,6 +39,9 @@ def piano(
         components: Number of features K; for MEIBP the number it starts with.
         estimator: What factorises the power spectra.
         seed: Seed of everything random; the setting if empty.
+        window_s: Length of a spectrum's window.
+        hop_s: Time from one spectrum to the next, at most window_s.
+        max_hz: Highest frequency kept; there are window_s × max_hz bins.
         data_root: Folder of the spectra; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.
     """
@@ -47,7 +54,12 @@ def piano(
             audio,
             data_root=settings.data_root,
             outputs_root=settings.outputs_root,
-            options=TranscribeOptions(components=components, estimator=estimator, seed=settings.seed),
+            options=TranscribeOptions(
+                components=components,
+                estimator=estimator,
+                seed=settings.seed,
+                spectra=SpectraOptions(window_s, hop_s, max_hz),
+            ),
             progress=lambda doing, share: show(share, doing),
         )
     show_report(audio.name, report)

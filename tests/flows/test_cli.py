@@ -1,5 +1,6 @@
 """The command line as a person meets it: help, results, and mistakes that are answered in one line."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,14 @@ def test_simulate_then_ingest(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_diagnose_of_a_folder_without_a_week(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(tmp_path)]) == 2
     assert "holds no finished week" in _said(capsys)
+
+
+def test_a_grouping_is_undone_and_made_again(roots: tuple[Path, Path]) -> None:
+    names = roots[0] / "names" / "house_sim.json"
+    assert main(["ungroup", "--house", "house_sim", "A03"]) == 0
+    assert json.loads(names.read_text())["not_parts"] == ["A03"]
+    assert main(["ungroup", "--house", "house_sim", "A03", "--undo"]) == 0
+    assert json.loads(names.read_text())["not_parts"] == []
 
 
 def test_name_is_kept_and_checked(roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
