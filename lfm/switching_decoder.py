@@ -16,9 +16,13 @@ from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.search import Fit, refit_varying, search_exact, search_varying
 from lfm.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.solution import Solution
+from lfm.twins import twin_pairs
 from lfm.viterbi import decode_segments
 
 MAX_FEATURES = 40  # what 'auto' looks for at the most
+# Features that repeat exactly can always explain activations that vary, one feature for each size: this many
+# pairs of features this close to each other are the sign of it.
+SPLINTERS, TWINS = 3, 0.05
 RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a feature lies
 
 
@@ -81,9 +85,11 @@ class SwitchingDecoder(LatentFeatureEstimator):
         segments = split(subspace.scores(rows), gaps)
         limits = {"most": most - 1, "max_iter": self.max_iter}
         fit = search_exact(segments, find_states(segments), report=rounds.add, **limits)
-        if drift != 0 and (fit is None or not fit.certified):
+        splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
+        if drift != 0 and (fit is None or not fit.certified or splintered):
             varying = search_varying(segments, drift=drift, report=rounds.add, **limits)
-            if fit is None or varying.objective < fit.objective:
+            simpler = varying.certified and fit is not None and len(varying.G) < len(fit.G)
+            if fit is None or varying.objective < fit.objective or (splintered and simpler):
                 fit = varying
         if fit is None:
             raise InvalidInputError(

@@ -27,7 +27,7 @@ def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: fl
     X = check_real("X", X)
     limit = (1 + slack) * solution.residual(X)
     while True:
-        for i, j, sign in _pairs(solution.W, tolerance):
+        for i, j, sign in twin_pairs(solution.W, tolerance):
             merged = _merged(solution, X, i, j, sign)
             if merged is not None and merged.residual(X) <= limit:
                 solution = merged
@@ -36,8 +36,8 @@ def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: fl
             return solution
 
 
-def _pairs(W: FloatMatrix, tolerance: float) -> list[tuple[int, int, int]]:
-    """(i, j, s) with i < j and w_j ≈ s·w_i, the nearest first."""
+def twin_pairs(W: FloatMatrix, tolerance: float) -> list[tuple[int, int, int]]:
+    """(i, j, s) with i < j and ‖w_j − s·w_i‖ ≤ tolerance · the smaller norm, s = ±1, the nearest first."""
     size = np.linalg.norm(W, axis=1)
     found = []
     for i in range(len(W)):
