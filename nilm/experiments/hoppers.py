@@ -16,19 +16,23 @@ TOLERANCE = 0.01  # candidates may break about this share of the rows
 def papers_hopper(
     solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
 ) -> Solution:
-    """Algorithm 1 (N_s = 1000) and Algorithm 2 (M = 1000, greedy, any regular U), ‖W‖² prior."""
-    decay = 4 / (tolerance * solution.N) if tolerance else math.inf  # strict without tolerance
-    candidates = sample_candidates(solution.Z, n_samples=N_SAMPLES, decay=decay, rng=rng)
-    return hop(
-        solution,
-        priors=[GaussianW(1.0)],
-        candidates=candidates,
-        unimodular=False,
-        beta=math.inf,
-        n_steps=N_STEPS,
-        rng=rng,
-        X=X,
-    ).solution
+    """Algorithm 1 (N_s = 1000) and Algorithm 2 (M = 1000, greedy, any regular U), ‖W‖² prior.
+
+    First with strict candidates, λ → ∞; then, where there is a tolerance, with tolerant ones from there.
+    """
+    for decay in (math.inf, 4 / (tolerance * solution.N)) if tolerance else (math.inf,):
+        candidates = sample_candidates(solution.Z, n_samples=N_SAMPLES, decay=decay, rng=rng)
+        solution = hop(
+            solution,
+            priors=[GaussianW(1.0)],
+            candidates=candidates,
+            unimodular=False,
+            beta=math.inf,
+            n_steps=N_STEPS,
+            rng=rng,
+            X=X,
+        ).solution
+    return solution
 
 
 def our_hopper(
