@@ -108,7 +108,10 @@ def run(scale: Scale) -> Outcome:
     table = pd.DataFrame(rows(scale))
     same = table[["residual_paper_hopper", "residual_ours_hopper"]].map(_four_digits)
     unchanged = same.eq(table["residual"].map(_four_digits), axis=0).all(axis=1)
-    table.insert(7, "residual_unchanged_to_4_digits", unchanged)
+    table["residual_unchanged_to_4_digits"] = unchanged
+    first = ["dataset", "algorithm", "K", "hoppers", "relative_residual", "paper_residual"]
+    changes = ["paper_change_percent", "change_paper_hopper_percent", "change_ours_hopper_percent"]
+    table = table[[*first, *changes, *(c for c in table.columns if c not in {*first, *changes})]]
     strict, tolerant = (table[table["hoppers"] == mode] for mode in MODES)
     return Outcome(
         title="Table 1: regulariser before and after the hopper",
