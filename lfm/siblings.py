@@ -19,6 +19,7 @@ COLLINEAR = 0.998  # cosine of two shapes that are one
 NEAR = 1.3  # ratio of two sizes that may be mixed up
 LEAST_DRIFT = 0.005  # relative: no house's activations repeat better
 MIN_RUNS = 2
+MIN_SHARE = 0.05  # of a feature's activations: fewer are accidents
 
 
 def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: NDArray[np.bool_]) -> Solution:
@@ -64,10 +65,9 @@ def _runs(column: BinaryMatrix, gap_before: NDArray[np.bool_]) -> list[tuple[int
 def _edges(
     solution: Solution, X: FloatMatrix, gap_before: NDArray[np.bool_], k: int
 ) -> tuple[list[tuple[int, int]], FloatMatrix]:
-    """The runs of feature k that have an edge, and the mean change (R, D) that each brings and takes away.
+    """The runs of feature k that have an edge of their own, and the mean change (R, D) at those edges.
 
-    Where one of a run's two edges is its own, the other, in which something else switches too, is passed
-    over: that one's drift would look like a size.
+    An edge in which something else switches too is passed over: that one's drift would look like a size.
     """
     Z = solution.Z
     left = X - solution.product() + np.outer(Z[:, k], solution.W[k])
@@ -76,15 +76,14 @@ def _edges(
     )  # from row t to t + 1
     runs, changes = [], []
     for first, end in _runs(Z[:, k], gap_before):
-        seen = []  # (alone, change)
-        if first > 0 and not gap_before[first]:
-            seen.append((not others_switch[first - 1], left[first] - left[first - 1]))
-        if end < solution.N and not gap_before[end]:
-            seen.append((not others_switch[end - 1], left[end - 1] - left[end]))
+        seen = []
+        if first > 0 and not gap_before[first] and not others_switch[first - 1]:
+            seen.append(left[first] - left[first - 1])
+        if end < solution.N and not gap_before[end] and not others_switch[end - 1]:
+            seen.append(left[end - 1] - left[end])
         if seen:
-            alone = [change for is_alone, change in seen if is_alone]
             runs.append((first, end))
-            changes.append(np.mean(alone or [change for _, change in seen], axis=0))
+            changes.append(np.mean(seen, axis=0))
     return runs, np.array(changes).reshape(len(runs), solution.D)
 
 
@@ -113,7 +112,7 @@ def _sizes(changes: FloatMatrix, w: FloatMatrix) -> FloatMatrix:
 def _distance(sizes: FloatMatrix, threshold: float, drift: float) -> float:
     """How far the two clusters lie apart, over their spread or the usual drift; 0 if one is too small."""
     high = sizes > threshold
-    if min(np.count_nonzero(high), np.count_nonzero(~high)) < MIN_RUNS:
+    if min(np.count_nonzero(high), np.count_nonzero(~high)) < max(MIN_RUNS, MIN_SHARE * len(sizes)):
         return 0.0
     gap = float(sizes[high].mean() - sizes[~high].mean())
     within = np.where(high, sizes - sizes[high].mean(), sizes - sizes[~high].mean())
@@ -133,14 +132,16 @@ def _split(
     threshold = cut_in_two(sizes)[2]
     if _distance(sizes, threshold, drift) < SPLIT:
         return None
-    high = sizes > threshold
+    fewer = sizes > threshold
+    if np.count_nonzero(fewer) > len(sizes) / 2:
+        fewer = ~fewer
     column = np.zeros(solution.N, dtype=np.uint8)
-    for (first, end), is_high in zip(runs, high, strict=True):
-        column[first:end] = is_high
+    for (first, end), is_new in zip(runs, fewer, strict=True):
+        column[first:end] = is_new
     Z = np.column_stack([solution.Z, column])
-    Z[:, k] = solution.Z[:, k] & (1 - column)
-    W = np.vstack([solution.W, changes[high].mean(axis=0)])
-    W[k] = changes[~high].mean(axis=0)
+    Z[:, k] = solution.Z[:, k] & (1 - column)  # with the runs whose size is not known
+    W = np.vstack([solution.W, changes[fewer].mean(axis=0)])
+    W[k] = changes[~fewer].mean(axis=0)
     return Solution(Z, W)
 
 
