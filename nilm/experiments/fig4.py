@@ -98,7 +98,7 @@ def run(scale: Scale) -> Outcome:
             "values, as in the paper.",
             "Our hopper enumerates every candidate and keeps |det U| = 1; the prior is the paper's in both.",
             "BinaryDecoder is not in the paper.",
-            "The example of panel (c) is the first set that LatentLasso gets wrong and the hopper right.",
+            "The example of panel (c) is the first of twelve sets that the hopper sets right, if there is one.",
         ),
         tables={"fig4": summary, "fig4_trials": rows},
         draw=lambda figure: _draw(figure, summary, images),
@@ -121,9 +121,9 @@ _STYLES = {
 def _example_images(scale: Scale) -> dict[str, FloatMatrix]:
     """Panel (c): six features (6, D) of the truth, by LatentLasso and after our hopper, in one order.
 
-    The example is the first set that LatentLasso gets wrong and the hopper right.
+    The example is the first set that LatentLasso gets wrong and the hopper right, or the twelfth.
     """
-    for seed in range(FIRST_SEED, FIRST_SEED + 50):
+    for seed in range(FIRST_SEED, FIRST_SEED + 12):
         rng = np.random.default_rng(seed)
         data = synthetic.images(6, scale.pick(N, 400), 3, NOISE, rng)
         with warnings.catch_warnings():
