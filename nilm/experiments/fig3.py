@@ -79,9 +79,9 @@ def _regular(
 
 
 def run(scale: Scale) -> Outcome:
-    """The four panels, 50 trials each (a first look: 5 trials at three N)."""
+    """The four panels, 50 trials each (a first look: 3 trials at three N)."""
     sizes = [10, 30, 200] if scale.quick else [10, 15, 20, 30, 50, 75, 100, 150, 200]
-    rows = pd.DataFrame(trials(sizes, scale.pick(50, 5)))
+    rows = pd.DataFrame(trials(sizes, scale.pick(50, 3)))
     quartiles = (
         rows.groupby(["panel", "N"], sort=False)["n_equivalent"]
         .quantile(np.array([0, 0.25, 0.5, 0.75, 1]))
