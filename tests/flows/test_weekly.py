@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ParameterTypeError
+from prefect.utilities.callables import parameter_schema
 
 from flows import tasks
 from flows.cli import main
@@ -116,5 +117,5 @@ def test_parameters_are_checked(roots: tuple[Path, Path]) -> None:
 
 
 def test_parameters_are_described_in_the_ui() -> None:
-    properties = weekly.to_deployment("any")._parameter_openapi_schema.properties
+    properties = parameter_schema(weekly).properties  # what a deployment shows
     assert all(properties[name].get("description") for name in properties), properties
