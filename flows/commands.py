@@ -10,7 +10,8 @@ from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from nilm.errors import OptionError
 
-DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000  # a seed that nothing was tuned on
+# This very week showed faults that were then repaired: a demo, no measurement.
+DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
 
 SPECTRA = ("window_s", "hop_s", "max_hz")  # options of the piano flow, passed on where given
 

@@ -172,7 +172,10 @@ def factorise(
 
 
 def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
-    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden."""
+    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden.
+
+    Where it does, the baseline that scores and corrections compare with is already a hopped one.
+    """
     merged = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
     shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS, slack=TWINS_SLACK)
     return independent(shown if shown.K < merged.K else merged, notes)
