@@ -6,7 +6,8 @@ Each week is `nilm.disaggregate.disaggregate` with nothing given but currents, v
 sets are what `nilm simulate` records (loads follow the voltage, the street sags, every activation has its own
 size; noise as ten averaged cycles leave it), without the detour over FLAC; the others are the hard ones of
 `benchmarks/houses.py`. Seeds start at 3000; thresholds were set on seeds below 200 (docs/measurements.md says
-how blind the reported ones are). "exact" is E_Hamm below 0.002. The energy error is Σ|energy − truth| / Σ truth over matched appliances.
+how blind the reported ones are). "exact" is E_Hamm below 0.002. The energy error is
+Σ|energy − truth| / Σ truth over matched appliances.
 """
 
 import argparse
