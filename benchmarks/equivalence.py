@@ -29,7 +29,7 @@ from lfm import (
     sample_candidates,
     synthetic,
 )
-from nilm.house import House, observe, simulated_house
+from nilm.simulate.house import House, observe, simulated_house
 
 FIRST_SEED = 1000  # smaller seeds were used while developing
 EXACT = 0.002

@@ -20,8 +20,8 @@ from machine import machine_size
 
 from lfm import hamming_error, match_columns
 from nilm.disaggregate import disaggregate
-from nilm.house import House, observe, simulated_house
 from nilm.simulate.grid import Conditions
+from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.signal import signal_of
 
 FIRST_SEED = 3000

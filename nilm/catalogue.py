@@ -23,11 +23,11 @@ from scipy.optimize import linear_sum_assignment
 
 from nilm.analyst import check_id
 from nilm.errors import InputFileError, NilmError
-from nilm.loads import resample_cycle
 from nilm.naming import power_words
 from nilm.results import CatalogueChanges
 from nilm.store import read_json, write_json
 from nilm.ukdale import Week
+from nilm.waveform_measures import resample_cycle
 
 log = logging.getLogger(__name__)
 

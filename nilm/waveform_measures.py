@@ -1,7 +1,8 @@
 """What one cycle of current says beside one cycle of voltage: watts, amps, power factor, distortion, kind.
 
-Owns the electrical arithmetic of a single waveform. When an appliance was on belongs to `nilm.activations`.
-A cycle starts at the voltage's rising zero crossing; both arrays cover exactly one period.
+Owns the electrical arithmetic of a single waveform, and its resampling. When an appliance was on
+belongs to `nilm.activations`. A cycle starts at the voltage's rising zero crossing; both arrays
+cover exactly one period.
 """
 
 from dataclasses import dataclass
@@ -103,3 +104,18 @@ def _cycle(name: str, value: ArrayLike) -> FloatArray:
             f"{name} must be one cycle: a finite vector of at least 4 points, got shape {cycle.shape}"
         )
     return cycle
+
+
+def resample_cycle(cycle: FloatArray, n_points: int, *, shift: float | FloatArray = 0.0) -> FloatArray:
+    """The same periodic waveforms (..., n_points) by their Fourier series, `shift` cycles later."""
+    spectrum = np.fft.rfft(cycle, axis=-1)
+    harmonics = np.arange(spectrum.shape[-1])
+    # The Nyquist term of an even cycle has no defined phase; all of ours are far below it in power.
+    spectrum = np.where(2 * harmonics < min(cycle.shape[-1], n_points), spectrum, 0.0)
+    spectrum = spectrum * np.exp(-2j * np.pi * harmonics * shift)
+    keep = n_points // 2 + 1
+    if spectrum.shape[-1] < keep:
+        pad = [(0, 0)] * (spectrum.ndim - 1) + [(0, keep - spectrum.shape[-1])]
+        spectrum = np.pad(spectrum, pad)
+    resampled = np.fft.irfft(spectrum[..., :keep], n=n_points, axis=-1) * (n_points / cycle.shape[-1])
+    return np.asarray(resampled, dtype=np.float64)

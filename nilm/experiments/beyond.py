@@ -20,8 +20,8 @@ from lfm import (
 from lfm.errors import RankDeficientError
 from nilm.experiments.hoppers import N_SAMPLES, N_STEPS
 from nilm.experiments.outcome import Outcome, Scale
-from nilm.house import simulated_house
 from nilm.house_priors import house_priors
+from nilm.simulate.house import simulated_house
 
 FIRST_SEED = 6000
 EXACT = 0.002  # E_Hamm below which a house counts as recovered

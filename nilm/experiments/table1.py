@@ -17,8 +17,8 @@ from lfm import MEIBP, LatentLasso
 from lfm.errors import FloatMatrix
 from nilm.experiments.hoppers import OURS, PAPERS, with_both
 from nilm.experiments.outcome import Outcome, Scale
-from nilm.house import observe, simulated_house
 from nilm.piano import SpectraOptions, power_spectra, read_audio
+from nilm.simulate.house import observe, simulated_house
 from nilm.tables import read_week
 from nilm.tune import synthesise, tiny_tune
 

@@ -13,9 +13,9 @@ from typing import BinaryIO
 import numpy as np
 
 from nilm.errors import OptionError
-from nilm.house import House
-from nilm.household import ALWAYS_ON
-from nilm.schedules import DAY_S
+from nilm.simulate.house import House
+from nilm.simulate.household import ALWAYS_ON
+from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal
 from nilm.store import atomic_path, write_text
 from nilm.ukdale import Week, channel_file, first_line_from, read_labels

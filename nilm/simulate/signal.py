@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
-from nilm import loads
-from nilm.house import House, activation_factors
-from nilm.household import ALWAYS_ON
-from nilm.loads import NOMINAL_V, FloatArray
-from nilm.schedules import runs
 from nilm.simulate.grid import Conditions, Mains
+from nilm.simulate.house import House, activation_factors
+from nilm.simulate.household import ALWAYS_ON
+from nilm.simulate.loads import NOMINAL_V, FloatArray
+from nilm.simulate.schedules import runs
+from nilm.waveform_measures import resample_cycle
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load
 _EXPONENTS = {"resistive heater": 1.0, "dimmed light": 1.0, "electronics": -1.0, "generator": -1.0}
@@ -141,7 +141,7 @@ def signal_of(
         source_ohm=conditions.source_ohm,
         amplitudes=amplitudes,
         switch_s=switch_s,
-        _voltage=loads.resample_cycle(house.voltage_v, _FINE),
-        _currents=loads.resample_cycle(house.W, _FINE),
+        _voltage=resample_cycle(house.voltage_v, _FINE),
+        _currents=resample_cycle(house.W, _FINE),
         _exponents=np.array([_EXPONENTS.get(kind, 0.0) for kind in house.kinds]),
     )

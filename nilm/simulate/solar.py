@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nilm import loads
 from nilm.errors import OptionError
-from nilm.house import House
-from nilm.loads import FloatArray
-from nilm.schedules import DAY_S
+from nilm.simulate import loads
 from nilm.simulate.grid import Wander
+from nilm.simulate.house import House
+from nilm.simulate.loads import FloatArray
+from nilm.simulate.schedules import DAY_S
 
 PEAK_W = 2500.0
 _SUN_HOURS = (8.0, 16.0)

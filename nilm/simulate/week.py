@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from nilm.errors import OptionError
-from nilm.house import House, simulated_house
-from nilm.schedules import DAY_S
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
+from nilm.simulate.house import House, simulated_house
 from nilm.simulate.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP, check_labels, write_meters
 from nilm.simulate.recorder import Recorder
+from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
 from nilm.store import atomic_path

@@ -10,8 +10,8 @@ import pytest
 import soundfile
 
 from lfm import Solution
-from nilm.house import House, observe, simulated_house
 from nilm.quality import Flag, week_quality
+from nilm.simulate.house import House, observe, simulated_house
 from nilm.solutions import Factorised, Hopped
 from nilm.store import write_json
 from nilm.tables import WeekTable, write_week

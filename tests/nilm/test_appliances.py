@@ -7,8 +7,8 @@ from lfm import Solution
 from nilm.activations import ActivationOptions
 from nilm.analyst import AnalystNotes
 from nilm.appliances import build_appliances, measure_loads, name_loads, suggested_parts
-from nilm.house import simulated_house
 from nilm.naming import SubmeterMatch
+from nilm.simulate.house import simulated_house
 from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)

@@ -13,8 +13,8 @@ from nilm.catalogue import (
     write_catalogue,
 )
 from nilm.errors import InputFileError
-from nilm.house import simulated_house
-from nilm.loads import resample_cycle
+from nilm.simulate.house import simulated_house
+from nilm.waveform_measures import resample_cycle
 
 HOUSE = simulated_house(seed=1, n_appliances=8, n_points=64)
 WAVES = HOUSE.W

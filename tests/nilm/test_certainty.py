@@ -5,7 +5,7 @@ import pytest
 
 from lfm import Solution, diagnose
 from nilm.certainty import certainty_in_words, indistinguishable
-from nilm.house import House, simulated_house
+from nilm.simulate.house import House, simulated_house
 from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)

@@ -5,7 +5,7 @@ import pytest
 
 from lfm import CorrectionKind, Solution
 from nilm.correction_words import corrections_in_words
-from nilm.house import simulated_house
+from nilm.simulate.house import simulated_house
 from nilm.solutions import Hopped
 
 HOUSE = simulated_house(seed=4, days=3, n_appliances=5, n_points=64)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from lfm import hamming_error
-from nilm import loads
 from nilm.disaggregate import disaggregate, factorise, hop_house
 from nilm.errors import NothingUsableError, OptionError
-from nilm.house import drop_rows, observe, simulated_house
+from nilm.simulate import loads
+from nilm.simulate.house import drop_rows, observe, simulated_house
 
 HOUSE = simulated_house(seed=4, days=3, n_appliances=6, n_points=64)
 X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))

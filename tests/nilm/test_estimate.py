@@ -13,7 +13,7 @@ from nilm.estimate import (
     with_misfits_decoded,
     without_traces,
 )
-from nilm.house import observe, simulated_house
+from nilm.simulate.house import observe, simulated_house
 
 HOUSE = simulated_house(seed=2, days=2, n_appliances=4, n_points=64)
 X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))

@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 
 from lfm import Solution, hop, random_equivalent
-from nilm import loads
-from nilm.house import simulated_house
 from nilm.house_priors import (
     ConsumesOrFeedsIn,
     StateEvidence,
@@ -15,6 +13,8 @@ from nilm.house_priors import (
     house_priors,
     price,
 )
+from nilm.simulate import loads
+from nilm.simulate.house import simulated_house
 
 VOLTS = loads.voltage_cycle(np.random.default_rng(0), 64)
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from nilm.house import simulated_house
 from nilm.parts import evidence_words, likely_parts
+from nilm.simulate.house import simulated_house
 
 
 def machine(runs: int, rows: int = 4000) -> np.ndarray:

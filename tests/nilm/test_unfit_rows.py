@@ -1,7 +1,7 @@
 import numpy as np
 
 from lfm import Solution
-from nilm.house import observe, simulated_house
+from nilm.simulate.house import observe, simulated_house
 from nilm.unfit_rows import rows_with_state, states_of_unfit
 
 HOUSE = simulated_house(seed=2, days=2, n_appliances=5, n_points=64)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from nilm import loads
 from nilm.errors import OptionError
-from nilm.house import simulated_house
-from nilm.waveform_measures import kind_of_load, measure_waveform
+from nilm.simulate import loads
+from nilm.simulate.house import simulated_house
+from nilm.waveform_measures import FloatArray, kind_of_load, measure_waveform, resample_cycle
 
 PHASE = 2 * np.pi * np.arange(320) / 320
 VOLTS = 240 * np.sqrt(2) * np.sin(PHASE)
@@ -53,3 +53,15 @@ def test_what_is_no_cycle_is_refused() -> None:
         measure_waveform(np.array([1.0, np.nan, 1.0, 1.0]), np.ones(4))
     with pytest.raises(OptionError, match="resample"):
         measure_waveform(np.ones(8), np.ones(16))
+
+
+def test_resampling_is_exact_for_a_band_limited_cycle_and_shifts_later() -> None:
+    phase = np.arange(128) / 128
+    fine = np.arange(320) / 320
+
+    def wave(x: FloatArray) -> FloatArray:
+        return np.sin(2 * np.pi * x) + 0.3 * np.cos(2 * np.pi * 20 * x)
+
+    np.testing.assert_allclose(resample_cycle(wave(phase), 320), wave(fine), atol=1e-12)
+    np.testing.assert_allclose(resample_cycle(wave(phase), 320, shift=0.1), wave(fine - 0.1), atol=1e-12)
+    np.testing.assert_allclose(resample_cycle(wave(fine), 128), wave(phase), atol=1e-12)

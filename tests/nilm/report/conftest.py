@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from nilm.activations import ActivationOptions, energy_kwh, find_activations
-from nilm.house import simulated_house
 from nilm.results import (
     Appliance,
     ApplianceScore,
@@ -20,6 +19,7 @@ from nilm.results import (
     Scores,
     WeekResult,
 )
+from nilm.simulate.house import simulated_house
 
 MakeWeek = Callable[..., WeekResult]
 

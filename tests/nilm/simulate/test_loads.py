@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nilm import loads
+from nilm.simulate import loads
 
 D = 320
 
@@ -76,17 +76,3 @@ def test_a_rectifier_draws_pulses_and_its_corrected_sibling_hardly_distorts(volt
     assert harmonics(pulsed)[3] > 0.5
     assert np.mean(np.abs(pulsed) < 0.02 * np.abs(pulsed).max()) > 0.4
     assert harmonics(loads.corrected_supply(voltage_v, 60, cusp=0.2, filter_va=5))[3] < 0.12
-
-
-def test_resampling_is_exact_for_a_band_limited_cycle_and_shifts_later() -> None:
-    phase = np.arange(128) / 128
-    fine = np.arange(320) / 320
-
-    def wave(x: loads.FloatArray) -> loads.FloatArray:
-        return np.sin(2 * np.pi * x) + 0.3 * np.cos(2 * np.pi * 20 * x)
-
-    np.testing.assert_allclose(loads.resample_cycle(wave(phase), 320), wave(fine), atol=1e-12)
-    np.testing.assert_allclose(
-        loads.resample_cycle(wave(phase), 320, shift=0.1), wave(fine - 0.1), atol=1e-12
-    )
-    np.testing.assert_allclose(loads.resample_cycle(wave(fine), 128), wave(phase), atol=1e-12)

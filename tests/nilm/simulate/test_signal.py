@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from nilm import loads
-from nilm.house import simulated_house
+from nilm.simulate import loads
 from nilm.simulate.grid import Conditions
+from nilm.simulate.house import simulated_house
 from nilm.simulate.signal import Signal, signal_of
 
 RATE_HZ = 16_000

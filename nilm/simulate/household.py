@@ -1,6 +1,6 @@
 """What stands in a simulated house: each appliance's kind, size, current and habit.
 
-A list to read, not code to run: `nilm.house` draws a house from it. The kinds are those of
+A list to read, not code to run: `nilm.simulate.house` draws a house from it. The kinds are those of
 `nilm.results.Appliance`. Sizes are nominal; a house draws its own within a few percent.
 """
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nilm import loads
-from nilm.loads import FloatArray
-from nilm.schedules import Habit, always, heated, meals, thermostat
+from nilm.simulate import loads
+from nilm.simulate.loads import FloatArray
+from nilm.simulate.schedules import Habit, always, heated, meals, thermostat
 
 Draw = Callable[[FloatArray, float, np.random.Generator], FloatArray]  # (voltage_v, watts, rng) → current_a
 

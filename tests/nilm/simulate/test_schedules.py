@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nilm.schedules import Clock, heated, meals, runs, thermostat, within
+from nilm.simulate.schedules import Clock, heated, meals, runs, thermostat, within
 
 WEEK = Clock(n_rows=5040, interval_s=120)
 

@@ -2,14 +2,15 @@
 
 Every cycle holds D equally spaced samples and starts where the fundamental of the voltage rises through zero,
 the reference that harmonics do not move. A current is returned at the size that draws the stated active power
-from the given voltage. Owns shapes only: when a load runs is `nilm.schedules`, what a house holds is
-`nilm.household`.
+from the given voltage. Owns shapes only: when a load runs is `nilm.simulate.schedules`, what a house holds is
+`nilm.simulate.household`.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
+from nilm.waveform_measures import resample_cycle
 
 FloatArray = NDArray[np.float64]
 
@@ -38,21 +39,6 @@ def rms(cycle: FloatArray) -> float:
 def active_w(voltage_v: FloatArray, current_a: FloatArray) -> float:
     """Mean of v·i over one cycle, watts."""
     return float(np.mean(voltage_v * current_a))
-
-
-def resample_cycle(cycle: FloatArray, n_points: int, *, shift: float | FloatArray = 0.0) -> FloatArray:
-    """The same periodic waveforms (..., n_points) by their Fourier series, `shift` cycles later."""
-    spectrum = np.fft.rfft(cycle, axis=-1)
-    harmonics = np.arange(spectrum.shape[-1])
-    # The Nyquist term of an even cycle has no defined phase; all of ours are far below it in power.
-    spectrum = np.where(2 * harmonics < min(cycle.shape[-1], n_points), spectrum, 0.0)
-    spectrum = spectrum * np.exp(-2j * np.pi * harmonics * shift)
-    keep = n_points // 2 + 1
-    if spectrum.shape[-1] < keep:
-        pad = [(0, 0)] * (spectrum.ndim - 1) + [(0, keep - spectrum.shape[-1])]
-        spectrum = np.pad(spectrum, pad)
-    resampled = np.fft.irfft(spectrum[..., :keep], n=n_points, axis=-1) * (n_points / cycle.shape[-1])
-    return np.asarray(resampled, dtype=np.float64)
 
 
 def _filtered(cycle: FloatArray) -> FloatArray:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nilm import loads
 from nilm.errors import InputFileError, OptionError
-from nilm.household import RECORDED, STANDBY, Draw, Model
-from nilm.loads import FloatArray
-from nilm.schedules import meals
+from nilm.simulate import loads
+from nilm.simulate.household import RECORDED, STANDBY, Draw, Model
+from nilm.simulate.loads import FloatArray
+from nilm.simulate.schedules import meals
+from nilm.waveform_measures import resample_cycle
 
 _FIELDS = ("appliance", "current_a", "voltage_v")
 _OTHER = ("mixed", meals((9.0, 14.0, 19.0), probability=0.5, lasts_s=(1800, 7200)))
@@ -37,8 +38,8 @@ def recorded_models(
             f"with the always-on one; got n_appliances = {n_appliances}"
         )
     late = _late(voltage_v)
-    voltage = loads.resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
-    current = loads.resample_cycle(current_a, n_points, shift=late)
+    voltage = resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
+    current = resample_cycle(current_a, n_points, shift=late)
     voltage *= loads.NOMINAL_V / loads.rms(voltage)
 
     chosen = rng.permutation(distinct)[: n_appliances - 1].tolist()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from lfm import Pdc, pairwise_dependencies
-from nilm import loads
 from nilm.errors import InputFileError, OptionError
-from nilm.house import drop_rows, observe, simulated_house
-from nilm.schedules import runs
+from nilm.simulate import loads
+from nilm.simulate.house import drop_rows, observe, simulated_house
+from nilm.simulate.schedules import runs
 
 
 def column(house, name: str) -> np.ndarray:
