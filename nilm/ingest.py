@@ -6,8 +6,12 @@ out and recorded with its reason. Whoever calls holds `store.week_lock`.
 """
 
 import logging
+import multiprocessing
+import signal
+import sys
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,15 +19,16 @@ from pathlib import Path
 import numpy as np
 
 from nilm import store, ukdale
-from nilm.errors import NothingUsableError, OptionError
+from nilm.errors import NilmError, NothingUsableError, OptionError
 from nilm.quality import HourRecord, WeekQuality, left_out, read_quality, reasons_in_words, week_quality
-from nilm.tables import WeekTable, concatenate, read_week, write_week
+from nilm.tables import WeekTable, concatenate, read_piece, write_piece, write_week
 from nilm.ukdale import Week
 from nilm.waveforms import Sampling, UnusableRecordingError, read_hour
 
 log = logging.getLogger(__name__)
 
 HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
+HOURS_AT_ONCE = 4  # handed to a worker; one at a time, and the handing over shows
 UNREADABLE = "cannot be read: "  # begins the reason of a recording that is worth another try
 
 
@@ -64,8 +69,8 @@ class WeekPaths:
         return self.waveforms.with_suffix(".manifest.json")
 
     def hour_piece(self, recording: Path) -> Path:
-        """The Parquet file of one recording's rows; its manifest lies beside it, as `.json`."""
-        return self.waveforms.parent / "hours" / str(self.week) / f"{recording.stem}.parquet"
+        """The file of one recording's rows; its manifest lies beside it, as `.json`."""
+        return self.waveforms.parent / "hours" / str(self.week) / f"{recording.stem}.arrow"
 
 
 def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, sampling: Sampling) -> HourRecord:
@@ -90,14 +95,14 @@ def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, samplin
         reading = read_hour(recording, calibration=calibration, sampling=sampling)
     except UnusableRecordingError as error:
         return _leave_out(recording, piece, str(error), step)
-    write_week(piece, reading.table)
+    write_piece(piece, reading.table)
     record = replace(
         left_out(recording, ""),
         duration_s=reading.duration_s,
         rows=len(reading.table),
         dropped=reading.dropped,
     )
-    store.record(manifest, step, [piece], result=record.as_json())
+    store.record(manifest, step, [piece], result=record.as_json(), durable=False)
     return record
 
 
@@ -112,7 +117,7 @@ def give_up_hour(recording: Path, piece: Path, error: OSError) -> HourRecord:
 
 def _leave_out(recording: Path, piece: Path, reason: str, step: store.Step) -> HourRecord:
     record = left_out(recording, reason)
-    store.record(piece.with_suffix(".json"), step, [], result=record.as_json())
+    store.record(piece.with_suffix(".json"), step, [], result=record.as_json(), durable=False)
     piece.unlink(missing_ok=True)
     return record
 
@@ -140,7 +145,7 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     for recording, piece in pieces.items():
         record = HourRecord(**store.recorded_result(piece.with_suffix(".json"), HOUR_STEP))
         if not record.left_out:
-            table = _rows_of_week(read_week(piece), paths.week)
+            table = _rows_of_week(read_piece(piece), paths.week)
             if len(table):
                 tables.append(table)
             elif recording.parent != paths.house_folder / paths.week.folder:
@@ -209,8 +214,7 @@ def ingest_week(
 ) -> WeekQuality:
     """What the week's Parquet file holds and lacks, after ingesting what is new or changed of its recordings.
 
-    `workers` threads read hours at the same time; decoding and array arithmetic run without the interpreter's
-    lock. `progress(done, total)` is called after each hour.
+    `workers` hours are read at the same time. `progress(done, total)` is called after each hour.
     """
     if workers < 1:
         raise OptionError(f"workers must be at least 1, got {workers}")
@@ -221,13 +225,35 @@ def ingest_week(
         store.remove_stale(folder)
 
     ingest = partial(_ingest_or_give_up, paths=paths, sampling=sampling)
-    with ThreadPoolExecutor(workers) as pool:
-        for done, record in enumerate(pool.map(ingest, recordings), start=1):
-            if record.left_out:
-                log.warning("%s is left out: %s", record.source_file, record.left_out)
-            if progress:
-                progress(done, len(recordings))
+    try:
+        with _pool(workers) as pool:
+            for done, record in enumerate(pool.map(ingest, recordings, chunksize=HOURS_AT_ONCE), start=1):
+                if record.left_out:
+                    log.warning("%s is left out: %s", record.source_file, record.left_out)
+                if progress:
+                    progress(done, len(recordings))
+    except BrokenExecutor as error:
+        raise NilmError(
+            f"{paths.house} {paths.week}: one of {workers} workers was killed, perhaps for want of memory; "
+            "run again with fewer workers, what is done stays done"
+        ) from error
     return assemble_week(paths, recordings, sampling=sampling)
+
+
+def _pool(workers: int) -> Executor:
+    """Workers that are copies of this process; threads where a copy would not be safe, or not be needed.
+
+    A copy of a process in which other threads run may inherit a lock that nobody will release
+    (docs/decisions/0022-workers-of-the-ingest.md).
+    """
+    if workers == 1 or threading.active_count() > 1 or sys.platform != "linux":
+        return ThreadPoolExecutor(workers)
+    context = multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_parent)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _ingest_or_give_up(recording: Path, *, paths: WeekPaths, sampling: Sampling) -> HourRecord:

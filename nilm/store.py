@@ -121,20 +121,22 @@ def _imports(module: str, path: Path) -> list[str]:
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A hidden temporary path beside `path` to write to; it takes the name `path` when the block ends well.
 
     On an exception the temporary file is removed and `path` stays as it was. The file is on disk (fsync)
-    before it takes its name. While the block runs the temporary file is locked, which is how `remove_stale`
-    tells the files of a killed run from those of a living one.
+    before it takes its name, unless it need not be `durable`: then a crash of the machine may leave it empty,
+    which is right only for what a manifest checks and a rerun makes again. While the block runs the temporary
+    file is locked, which is how `remove_stale` tells the files of a killed run from those of a living one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary, handle = _new_temporary(path)
     try:
         yield temporary
-        # A writer may have replaced the file by its own: sync what lies there now, not our handle.
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        if durable:
+            # A writer may have replaced the file by its own: sync what lies there now, not our handle.
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -174,9 +176,9 @@ def remove_stale(folder: Path) -> int:
     return removed
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write `content` to `path` atomically."""
-    with atomic_path(path) as temporary:
+    with atomic_path(path, durable=durable) as temporary:
         temporary.write_bytes(content)
 
 
@@ -185,9 +187,9 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, *, durable: bool = True) -> None:
     """Write `value` to `path` atomically, as canonical JSON."""
-    write_text(path, canonical_json(value))
+    write_bytes(path, canonical_json(value).encode("utf-8"), durable=durable)
 
 
 def read_json(path: Path) -> Any:
@@ -274,10 +276,12 @@ def _entries(manifest: Path) -> dict[str, Any]:
     return entries
 
 
-def record(manifest: Path, step: Step, outputs: list[Path], *, result: Any = None) -> None:
+def record(
+    manifest: Path, step: Step, outputs: list[Path], *, result: Any = None, durable: bool = True
+) -> None:
     """Write the step into the manifest, after its outputs; `result` is a JSON value kept beside them.
 
-    Outputs lie in the manifest's folder or below. Other steps' entries stay.
+    Outputs lie in the manifest's folder or below. Other steps' entries stay. `durable` as for `atomic_path`.
     """
     entry = {
         "inputs": dict(step.inputs),
@@ -286,7 +290,7 @@ def record(manifest: Path, step: Step, outputs: list[Path], *, result: Any = Non
         "outputs": {path.relative_to(manifest.parent).as_posix(): digest(path) for path in outputs},
         "result": result,
     }
-    write_json(manifest, {"steps": _entries(manifest) | {step.name: entry}})
+    write_json(manifest, {"steps": _entries(manifest) | {step.name: entry}}, durable=durable)
 
 
 def recorded_result(manifest: Path, step_name: str) -> Any:

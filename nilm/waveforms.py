@@ -59,6 +59,14 @@ def _samples_for(n_cycles: int) -> int:
     return round((n_cycles + 1) / SLOWEST_HZ * RATE_HZ) + 8
 
 
+class _Recording(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
+    """A recording that is read window by window, each after a seek of ours."""
+
+    def seekable(self) -> bool:
+        """False: after every read from a seekable file soundfile seeks again, half as costly as the read."""
+        return False
+
+
 class UnusableRecordingError(InputFileError):
     """A recording of which no row can be used; the message is the reason, without the file's name."""
 
@@ -83,7 +91,7 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     tables: list[WeekTable] = []
     dropped: dict[str, str] = {}
     try:
-        with soundfile.SoundFile(path) as recording:
+        with _Recording(path) as recording:
             _check_format(recording)
             duration_s = recording.frames / RATE_HZ
             for instants_s, samples in _windows(recording, start_s, sampling):
@@ -104,7 +112,7 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     return Reading(table.take(np.argsort(table.start_utc)), dropped, duration_s)
 
 
-def _check_format(recording: soundfile.SoundFile) -> None:
+def _check_format(recording: _Recording) -> None:
     """Raise unless the recording is a whole FLAC in the data set's format."""
     if recording.format != "FLAC":
         raise UnusableRecordingError(f"is {recording.format}, not FLAC")
@@ -126,7 +134,7 @@ def _check_format(recording: soundfile.SoundFile) -> None:
 
 
 def _windows(
-    recording: soundfile.SoundFile, start_s: float, sampling: Sampling
+    recording: _Recording, start_s: float, sampling: Sampling
 ) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
     """Instants (R,) in UNIX seconds and samples (R, S, 2), in batches of windows of one length S.
 

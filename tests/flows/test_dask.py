@@ -83,7 +83,7 @@ def test_a_worker_killed_in_the_middle_does_not_lose_the_backfill(
     address, workers = cluster
 
     def kill_one_when_it_works() -> None:
-        while not any((roots[0] / "waveforms").rglob("*.parquet")):
+        while not any((roots[0] / "waveforms").rglob("*.arrow")):
             time.sleep(0.005)
         workers[0].send_signal(signal.SIGKILL)
 

@@ -66,7 +66,7 @@ def test_a_late_recording_redoes_its_hour_and_what_follows(place: Place, tmp_pat
 
     assert len(_table(place)) == rows + 30
     hours = {name for name in _remade(before, _made(place)) if name.startswith("vi-")}
-    assert hours == {f"{recording.stem}.parquet", f"{recording.stem}.json"}
+    assert hours == {f"{recording.stem}.arrow", f"{recording.stem}.json"}
     assert {"2015-wk01.parquet", "factorised.npz", "hopped.npz", "report.html"} <= _remade(
         before, _made(place)
     )

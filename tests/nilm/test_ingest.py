@@ -1,12 +1,16 @@
+import os
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nilm import ingest, quality, store
-from nilm.errors import InputFileError, NothingUsableError, OptionError
+from nilm.errors import InputFileError, NilmError, NothingUsableError, OptionError
 from nilm.ingest import WeekPaths, ingest_week
 from nilm.quality import WeekQuality
 from nilm.tables import read_week
@@ -107,7 +111,7 @@ def test_a_new_and_a_changed_hour_redo_only_themselves_and_the_week(
     after = pieces_times(paths)
     redone = {name for name in after if after[name] != times.get(name)}
     hours = (f"vi-{START_S + 100}_0", f"vi-{START_S + 300}_0")
-    assert redone == {f"{h}{end}" for h in hours for end in (".parquet", ".json")} | {
+    assert redone == {f"{h}{end}" for h in hours for end in (".arrow", ".json")} | {
         f"{WEEK}.parquet",
         f"{WEEK}.quality.json",
         f"{WEEK}.manifest.json",
@@ -142,12 +146,46 @@ def test_deleted_or_damaged_outputs_are_made_again_byte_for_byte(paths: WeekPath
         assert outputs(paths) == before
 
 
-def test_two_workers_give_the_same_bytes(paths: WeekPaths) -> None:
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process whose only thread is the caller, whatever else the tests have left running."""
+    monkeypatch.setattr(ingest.threading, "active_count", lambda: 1)
+
+
+@pytest.fixture
+def another_thread() -> Iterator[None]:
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("circumstances", "kind"), [("alone", ProcessPoolExecutor), ("another_thread", ThreadPoolExecutor)]
+)
+def test_two_workers_give_the_same_bytes(
+    circumstances: str, kind: type, paths: WeekPaths, request: pytest.FixtureRequest
+) -> None:
     run(paths)
     one = outputs(paths)
     shutil.rmtree(paths.data_root / "waveforms")
+    request.getfixturevalue(circumstances)
+    with ingest._pool(2) as pool:
+        assert isinstance(pool, kind)
     run(paths, workers=2)
     assert outputs(paths) == one
+
+
+def test_a_worker_that_is_killed_is_an_error_in_words_and_the_next_run_goes_on(
+    paths: WeekPaths, alone: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest, "ingest_hour", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        with pytest.raises(NilmError, match=r"2015-wk04: one of 2 workers was killed.*fewer workers"):
+            run(paths, workers=2)
+    assert run(paths, workers=2).rows_present == 12
 
 
 def test_bad_hours_are_left_out_named_and_do_not_stop_the_week(
