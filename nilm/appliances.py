@@ -18,6 +18,7 @@ from nilm.activations import (
     gaps_before,
 )
 from nilm.analyst import AnalystNotes
+from nilm.catalogue import Sighting, differs
 from nilm.naming import SubmeterMatch, describe, distinct
 from nilm.parts import PartOf, evidence_words, likely_parts
 from nilm.results import Activation, Appliance, TimeArray
@@ -25,6 +26,8 @@ from nilm.solutions import Hopped
 from nilm.waveform_measures import kind_of_load, measure_waveform
 
 FloatArray = NDArray[np.float64]
+
+EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +98,35 @@ def name_loads(
     submeters: Sequence[SubmeterMatch | None],
     analyst: AnalystNotes,
     *,
+    before: Mapping[str, Sighting],
     interval_s: float,
 ) -> list[tuple[str, str, float | None]]:
-    """(name, where it comes from, score of the submeter) of each load, names distinct within the week."""
+    """(name, where it comes from, score of the submeter) of each load, names distinct within the week.
+
+    What an earlier week called it (`before`, by appliance id) stays, so that a table over many weeks has one
+    name for it: a submeter's name always, a description as long as kind and watts are what it says.
+    """
     found: dict[str, tuple[str, str, float | None]] = {}
     for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
         if appliance_id in analyst.names:
             found[appliance_id] = (analyst.names[appliance_id], "analyst", None)
         elif match is not None:
             found[appliance_id] = (match.name, "submeter", match.score)
+        elif (was := before.get(appliance_id)) is not None and _still_true(was, load):
+            found[appliance_id] = (was.name, EARLIER_WEEK, None)
         else:
             per_day = activations_per_day(load.activations, len(load.on), interval_s)
             words = describe(load.active_w, load.kind, per_day=per_day, share_of_time=load.share_of_time)
             found[appliance_id] = (words, "description", None)
     names = distinct({appliance_id: name for appliance_id, (name, _, _) in found.items()})
     return [(names[i], found[i][1], found[i][2]) for i in appliance_ids]
+
+
+def _still_true(was: Sighting, load: Load) -> bool:
+    """Whether an earlier week's name may stay; an analyst's own is kept by `nilm.analyst` alone."""
+    if was.name_source == "description":
+        return was.kind == load.kind and not differs(load.active_w, was.active_w)
+    return was.name_source == "submeter"
 
 
 def build_appliances(

@@ -27,15 +27,16 @@ from nilm.naming import power_words
 from nilm.results import CatalogueChanges
 from nilm.store import read_json, write_json
 from nilm.ukdale import Week
-from nilm.waveform_measures import resample_cycle
+from nilm.waveform_measures import ALWAYS_ON, HEATER, resample_cycle
 
 log = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.float64]
 
-MAX_DISTANCE = 0.2  # of the larger waveform's size; appliances differ by more, a week's drift is less
+MAX_DISTANCE = 0.2  # of the larger waveform's size; from week to week one appliance differs by up to 0.03
+MAX_DISTANCE_HEATER = 0.07  # heaters all have the voltage's shape: another size is another heater
 MAX_DISTANCE_ALWAYS_ON = 0.7  # what is never switched off changes in size with every new charger
-CHANGED_SHARE = 0.1  # watts that differ by more are worth a word
+CHANGED_SHARE = 0.05  # watts that differ by more are worth a word, and an old description is no longer true
 _SMALLEST_A = 0.05  # RMS amps; below it noise rules the distance
 _DECIMALS = 4
 
@@ -49,6 +50,7 @@ class Sighting:
     kind: str
     active_w: float
     current_a: FloatArray  # (D,)
+    name_source: str = "description"  # "analyst", "submeter" or "description", in the week that first said it
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,10 @@ class Catalogue:
                 nearest.setdefault(sighting.appliance_id, sighting)
         return nearest
 
+    def before(self, week: str) -> dict[str, Sighting]:
+        """Each appliance as the last week before `week` saw it, of those that saw it at all."""
+        return self.nearest(week, only_before=True)
+
     def week_before(self, week: str) -> WeekRecord | None:
         """The record of the last week before `week`; None if there is none."""
         earlier = [w for w in self.weeks if Week.parse(w) < Week.parse(week)]
@@ -94,14 +100,14 @@ def identify(
     *,
     solution: str,
     current_a: FloatArray,
-    always_on: Sequence[bool],
+    kinds: Sequence[str],
     energy_kwh: Sequence[float],
 ) -> tuple[str, ...]:
     """The ids of a week's features, waveforms (K, D) in `current_a`, as the catalogue knows them or new.
 
     The week's own record decides if it is of the same `solution` (a digest). Otherwise the assignment to what
-    this week (from another solution) and the others knew, with the smallest sum of distances, none above
-    MAX_DISTANCE; what is left gets new ids, largest energy first.
+    this week (from another solution) and the others knew, with the smallest sum of distances, none above the
+    limit of its kind; what is left gets new ids, largest energy first.
     """
     record = catalogue.weeks.get(week)
     if record is not None and record.solution == solution and len(record.sightings) == len(current_a):
@@ -110,10 +116,7 @@ def identify(
     ids: dict[int, str] = {}
     if known:
         distance = np.array(
-            [
-                [_distance(wave, s, always_on=bool(steady)) for s in known]
-                for wave, steady in zip(current_a, always_on, strict=True)
-            ]
+            [[_distance(wave, kind, s) for s in known] for wave, kind in zip(current_a, kinds, strict=True)]
         )
         # A pair that is too far costs as much as leaving both alone, so that it never displaces a good one.
         # Among equals the week that is nearest in time decides, hence the small charge by order.
@@ -130,15 +133,17 @@ def identify(
     return tuple(ids[k] for k in range(len(current_a)))
 
 
-def _distance(wave: FloatArray, known: Sighting, *, always_on: bool) -> float:
+def _distance(wave: FloatArray, kind: str, known: Sighting) -> float:
     """How far a waveform is from a known one, 1 being the limit; infinite across the always-on line."""
-    if always_on != (known.kind == "always on"):
+    always_on = kind == ALWAYS_ON
+    if always_on != (known.kind == ALWAYS_ON):
         return math.inf
     other = known.current_a
     if len(other) != len(wave):
         other = resample_cycle(other, len(wave))
     size = max(float(np.linalg.norm(wave)), float(np.linalg.norm(other)), _SMALLEST_A * math.sqrt(len(wave)))
-    limit = MAX_DISTANCE_ALWAYS_ON if always_on else MAX_DISTANCE
+    heaters = kind == known.kind == HEATER
+    limit = MAX_DISTANCE_ALWAYS_ON if always_on else MAX_DISTANCE_HEATER if heaters else MAX_DISTANCE
     return float(np.linalg.norm(wave - other) / size / limit)
 
 
@@ -152,7 +157,7 @@ def changes(catalogue: Catalogue, week: str, sightings: Iterable[Sighting]) -> C
     last = catalogue.week_before(week)
     if last is None:
         return CatalogueChanges((), (), ())
-    before = catalogue.nearest(week, only_before=True)
+    before = catalogue.before(week)
     here = {s.appliance_id for s in sightings}
     return CatalogueChanges(
         new=tuple(s.appliance_id for s in sightings if s.appliance_id not in before),
@@ -160,10 +165,14 @@ def changes(catalogue: Catalogue, week: str, sightings: Iterable[Sighting]) -> C
         changed=tuple(
             f"{s.appliance_id} {s.name}: {power_words(s.active_w)}, was {power_words(was.active_w)}"
             for s in sightings
-            if (was := before.get(s.appliance_id)) is not None
-            and abs(s.active_w - was.active_w) > CHANGED_SHARE * abs(was.active_w)
+            if (was := before.get(s.appliance_id)) is not None and differs(s.active_w, was.active_w)
         ),
     )
+
+
+def differs(active_w: float, was_w: float) -> bool:
+    """Whether an appliance's watts are others than they were, by more than CHANGED_SHARE."""
+    return abs(active_w - was_w) > CHANGED_SHARE * abs(was_w)
 
 
 def read_catalogue(path: Path | None, house: str, *, solutions_folder: Path | None = None) -> Catalogue:
@@ -195,6 +204,7 @@ def catalogue_json(catalogue: Catalogue) -> dict[str, Any]:
                     {
                         "appliance_id": s.appliance_id,
                         "name": s.name,
+                        "name_source": s.name_source,
                         "kind": s.kind,
                         "active_w": s.active_w,
                         "current_a": np.round(s.current_a, _DECIMALS).tolist(),
@@ -226,6 +236,7 @@ def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
                         str(a["kind"]),
                         float(a["active_w"]),
                         np.array(a["current_a"], dtype=np.float64),
+                        str(a.get("name_source", "description")),
                     )
                     for a in record["appliances"]
                 ),

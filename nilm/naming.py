@@ -1,7 +1,7 @@
 """What to call an appliance: the analyst's own name, else its submeter's, else a description.
 
-Owns the words and the one-to-one matching to submeters. Reading submeters is `nilm.submeters`' business;
-the analyst's small file is kept by `nilm.analyst`.
+Owns these words, how watts and durations are said, and the one-to-one matching to submeters. Reading
+submeters is `nilm.submeters`' business; the analyst's small file is kept by `nilm.analyst`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from nilm.submeters import Submeter
+from nilm.waveform_measures import ALWAYS_ON, HEATER
 
 FloatArray = NDArray[np.float64]
 
@@ -19,7 +20,7 @@ MIN_SUBMETER_SCORE = 0.5
 MIN_SHARED_ROWS = 30  # an hour of 2-minute rows: on fewer a match would be luck
 
 _PLAIN_KIND = {
-    "resistive heater": "heater",
+    HEATER: "heater",
     "motor": "motor",
     "electronics": "electronics",
     "dimmed light": "dimmed light",
@@ -106,7 +107,7 @@ def lift_to_machines(
 def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float) -> str:
     """A name for an appliance that has none: "2.8 kW heater, about 4 times a day"."""
     size = power_words(abs(active_w))  # the word generator says which way it flows
-    if kind == "always on":
+    if kind == ALWAYS_ON:
         return f"{size}, always on"
     what = f"{size} {_PLAIN_KIND.get(kind, kind)}"
     if share_of_time == 0:
@@ -128,6 +129,19 @@ def power_words(active_w: float) -> str:
     if size >= 995:
         return f"{active_w / 1000:.1f} kW"
     return f"{active_w:.0f} W" if size >= 9.95 else f"{active_w:.1f} W"
+
+
+def duration_words(seconds: float) -> str:
+    """A duration as people say it: "45 s", "12 min", "3 h 20 min", "2 d 4 h"."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min"
+    return f"{hours // 24} d {hours % 24} h"
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:

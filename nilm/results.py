@@ -33,7 +33,7 @@ class Appliance:
 
     appliance_id: str  # stable from week to week, "A01"
     name: str  # shown; see name_source
-    name_source: str  # "analyst", "submeter" or "description"
+    name_source: str  # "analyst", "submeter", "earlier week" or "description"
     name_score: float | None  # how well the submeter fits, 0 to 1; None unless name_source is "submeter"
     kind: str  # "resistive heater", "motor", "electronics", "dimmed light", "always on", "generator", "mixed"
     current_a: FloatArray  # (D,) current over one voltage cycle
@@ -92,7 +92,7 @@ class Quality:
     rows_expected: int
     rows_used: int
     rows_flagged: int  # present, left out of the fit, decoded afterwards where possible
-    coverage: float  # rows present / rows expected, 0 to 1
+    coverage: float  # rows whose energy counts / rows expected, 0 to 1
     hours_missing: tuple[str, ...]  # ISO start times
     files_left_out: tuple[Mapping[str, str], ...]  # {"file": …, "reason": …}
     clipped_rows: int

@@ -14,6 +14,8 @@ from nilm.errors import OptionError
 
 FloatArray = NDArray[np.float64]
 
+ALWAYS_ON = "always on"  # two kinds that other modules ask for
+HEATER = "resistive heater"
 ALWAYS_ON_SHARE = 0.99  # of the rows that exist; a reading or two may miss even the always-on level
 _MIN_SHAPE_A = 0.005  # RMS amps below which a cycle has no shape worth a word
 _RESISTIVE_FIT = 0.97  # cosine between current and voltage
@@ -67,11 +69,11 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
     if measures.active_w < -0.05 * rms_v * measures.rms_a:
         return "generator"
     if share_of_time >= ALWAYS_ON_SHARE:
-        return "always on"
+        return ALWAYS_ON
     if measures.rms_a < _MIN_SHAPE_A:
         return "mixed"
     if measures.power_factor >= _RESISTIVE_FIT and abs(measures.lag_degrees) <= _IN_PHASE_DEGREES:
-        return "resistive heater"
+        return HEATER
     if measures.thd >= _DIMMED_THD and _phase_cut_fit(current, voltage) >= _DIMMED_FIT:
         return "dimmed light" if measures.active_w <= _LARGEST_LIGHT_W else "mixed"
     if measures.thd >= _ELECTRONIC_THD or measures.lag_degrees < -_IN_PHASE_DEGREES:

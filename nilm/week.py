@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nilm.activations import ENERGY_DECIMALS, ActivationOptions
 from nilm.analyst import AnalystNotes
-from nilm.appliances import Load, build_appliances, measure_loads, name_loads, suggested_parts
+from nilm.appliances import EARLIER_WEEK, Load, build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
 from nilm.certainty import certainty_in_words
 from nilm.correction_words import corrections_in_words
@@ -73,14 +73,15 @@ def build_week(
         week,
         solution=solution_digest,
         current_a=hopped.solution.W,
-        always_on=[load.kind == "always on" for load in loads],
+        kinds=[load.kind for load in loads],
         energy_kwh=[load.energy_kwh for load in loads],
     )
     power_w = hopped.solution.Z * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
     parts = suggested_parts(hopped, rows.start_utc, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
-    names = name_loads(loads, ids, machines, around.analyst, interval_s=interval_s)
+    before = around.catalogue.before(week)
+    names = name_loads(loads, ids, machines, around.analyst, before=before, interval_s=interval_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name for name, _, _ in names])
     appliances = build_appliances(
         hopped,
@@ -90,10 +91,7 @@ def build_week(
         parts=parts,
         indistinguishable=certainty.indistinguishable,
     )
-    sightings = tuple(
-        Sighting(i, name, load.kind, load.active_w, load.current_a)
-        for i, (name, _, _), load in zip(ids, names, loads, strict=True)
-    )
+    sightings = _sightings(loads, ids, names, before)
     metered_kwh = round(float(rows.metered_w.sum()) * interval_s / _J_PER_KWH, ENERGY_DECIMALS)
     explained_kwh = sum(a.energy_kwh for a in appliances)
     result = WeekResult(
@@ -119,6 +117,26 @@ def build_week(
         provenance=around.provenance,
     )
     return result, WeekRecord(solution_digest, sightings)
+
+
+def _sightings(
+    loads: Sequence[Load],
+    ids: Sequence[str],
+    names: Sequence[tuple[str, str, float | None]],
+    before: Mapping[str, Sighting],
+) -> tuple[Sighting, ...]:
+    """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there."""
+    return tuple(
+        Sighting(
+            i,
+            name,
+            load.kind,
+            load.active_w,
+            load.current_a,
+            before[i].name_source if source == EARLIER_WEEK else source,
+        )
+        for i, (name, source, _), load in zip(ids, names, loads, strict=True)
+    )
 
 
 def _scores(

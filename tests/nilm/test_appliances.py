@@ -7,6 +7,7 @@ from lfm import Solution
 from nilm.activations import ActivationOptions
 from nilm.analyst import AnalystNotes
 from nilm.appliances import build_appliances, measure_loads, name_loads, suggested_parts
+from nilm.catalogue import Sighting
 from nilm.naming import SubmeterMatch
 from nilm.simulate.house import simulated_house
 from nilm.solutions import Hopped
@@ -37,12 +38,30 @@ def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_descr
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = matches[2] = SubmeterMatch("fridge_freezer", 12, 0.9)
     analyst = AnalystNotes({"A03": "Our kettle"})
-    names = name_loads(loads_of(week), IDS, matches, analyst, interval_s=120)
+    names = name_loads(loads_of(week), IDS, matches, analyst, before={}, interval_s=120)
     assert names[1] == ("fridge_freezer", "submeter", 0.9)
     assert names[2] == ("Our kettle", "analyst", None)
     assert names[0][1:] == ("description", None)
     assert names[0][0].endswith("W, always on")
     assert len({name for name, _, _ in names}) == K
+
+
+def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> None:
+    loads = loads_of(week)
+
+    def named(k: int, name: str, *, source: str, scale: float = 1.0, kind: str = "") -> str:
+        load = loads[k]
+        was = Sighting(IDS[k], name, kind or load.kind, scale * load.active_w, load.current_a, source)
+        names = name_loads(loads, IDS, [None] * K, AnalystNotes(), before={IDS[k]: was}, interval_s=120)
+        return names[k][0] if names[k][1] == "earlier week" else names[k][1]
+
+    assert (
+        named(2, "2.9 kW heater, about once a day", source="description") == "2.9 kW heater, about once a day"
+    )
+    assert named(2, "2.0 kW heater, about once a day", source="description", scale=0.7) == "description"
+    assert named(2, "motor", source="description", kind="motor") == "description"
+    assert named(2, "kettle", source="submeter", scale=0.7) == "kettle"
+    assert named(2, "taken back", source="analyst") == "description"
 
 
 def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) -> None:

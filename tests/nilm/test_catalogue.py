@@ -18,7 +18,6 @@ from nilm.waveform_measures import resample_cycle
 
 HOUSE = simulated_house(seed=1, n_appliances=8, n_points=64)
 WAVES = HOUSE.W
-STEADY = [kind == "always on" for kind in HOUSE.kinds]
 
 
 def ids_of(catalogue: Catalogue, week: str, waves: np.ndarray, *, solution: str = "s", order=None):
@@ -28,7 +27,7 @@ def ids_of(catalogue: Catalogue, week: str, waves: np.ndarray, *, solution: str 
         week,
         solution=solution,
         current_a=waves[order],
-        always_on=[STEADY[k] for k in order],
+        kinds=[HOUSE.kinds[k] for k in order],
         energy_kwh=[float(len(waves) - k) for k in order],
     )
 
@@ -69,6 +68,61 @@ def test_a_stranger_gets_a_new_id_and_takes_nobody_elses() -> None:
     changed[3] = 5 * WAVES[3][::-1]
     ids = ids_of(KNOWN, "2015-wk02", changed)
     assert ids == (*FIRST[:3], "A09", *FIRST[4:])
+
+
+HEATERS = [k for k, kind in enumerate(HOUSE.kinds) if kind == "resistive heater"]
+
+
+def test_what_is_away_for_two_weeks_comes_back_under_its_id() -> None:
+    kettle = HEATERS[0]
+    others = [k for k in range(8) if k != kettle]
+    catalogue = KNOWN
+    for week in ("2015-wk02", "2015-wk03"):
+        ids = ids_of(catalogue, week, WAVES, order=others)
+        assert ids == tuple(FIRST[k] for k in others)
+        sightings = tuple(KNOWN.weeks["2015-wk01"].sightings[k] for k in others)
+        catalogue = catalogue.with_week(week, WeekRecord("s", sightings))
+    assert ids_of(catalogue, "2015-wk04", WAVES) == FIRST
+    back = changes(catalogue, "2015-wk04", KNOWN.weeks["2015-wk01"].sightings)
+    assert back.new == back.gone == ()
+
+
+def test_a_heater_of_another_size_is_another_heater_even_alone() -> None:
+    k = HEATERS[0]
+    known = Catalogue("house_1", {"2015-wk01": WeekRecord("s", (KNOWN.weeks["2015-wk01"].sightings[k],))})
+
+    def id_at(scale: float) -> str:
+        (found,) = identify(
+            known,
+            "2015-wk02",
+            solution="t",
+            current_a=scale * WAVES[[k]],
+            kinds=["resistive heater"],
+            energy_kwh=[1.0],
+        )
+        return found
+
+    taken = FIRST[k]
+    assert id_at(1.03) == id_at(0.97) == taken
+    assert id_at(1.1) == id_at(0.9) == f"A{int(taken[1:]) + 1:02d}"
+
+
+def test_two_heaters_of_nearly_one_size_keep_their_own_ids() -> None:
+    k = HEATERS[0]
+    twins = WAVES[k] * np.array([[1.0], [1.04]])
+    pair = {"kinds": ["resistive heater"] * 2, "energy_kwh": [2.0, 1.0]}
+    first = identify(Catalogue("house_1"), "2015-wk01", solution="s", current_a=twins, **pair)
+    known = Catalogue(
+        "house_1",
+        {
+            "2015-wk01": WeekRecord(
+                "s",
+                tuple(Sighting(i, i, "resistive heater", 1.0, w) for i, w in zip(first, twins, strict=True)),
+            )
+        },
+    )
+    drifted = twins[::-1] * np.array([[1.01], [1.01]])
+    assert identify(known, "2015-wk02", solution="t", current_a=drifted, **pair) == first[::-1]
 
 
 def test_a_week_made_again_gets_the_ids_it_had_and_a_new_solution_is_matched_to_them() -> None:
