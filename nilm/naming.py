@@ -17,6 +17,7 @@ from nilm.waveform_measures import ALWAYS_ON, HEATER
 FloatArray = NDArray[np.float64]
 
 MIN_SUBMETER_SCORE = 0.5
+SMALLEST_HEATER_W = 100.0  # a lamp draws the same shape
 MIN_SHARED_ROWS = 30  # an hour of 2-minute rows: on fewer a match would be luck
 
 _PLAIN_KIND = {
@@ -109,7 +110,8 @@ def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float
     size = power_words(abs(active_w))  # the word generator says which way it flows
     if kind == ALWAYS_ON:
         return f"{size}, always on"
-    what = f"{size} {_PLAIN_KIND.get(kind, kind)}"
+    heats = kind != HEATER or abs(active_w) >= SMALLEST_HEATER_W
+    what = f"{size} {_PLAIN_KIND.get(kind, kind) if heats else 'resistive load'}"
     if share_of_time == 0:
         return f"{what}, not seen on"
     if share_of_time > 0.5:

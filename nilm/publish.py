@@ -72,6 +72,26 @@ class PublishOptions:
         return ActivationOptions(self.min_on_s, self.min_off_s)
 
 
+@dataclass(frozen=True)
+class WeekSources:
+    """Where a hopped week's report comes from; the last three need not exist."""
+
+    hopped: Path
+    waveforms: Path
+    house_folder: Path  # submeters, a simulator's truth
+    names: Path  # the analyst's
+    catalogue: Path
+
+    @property
+    def quality(self) -> Path:
+        """What the ingest said of the data, beside the waveforms."""
+        return self.waveforms.with_suffix(".quality.json")
+
+    def truth(self, week: str) -> Path:
+        """Where a simulator would have put the truth of `week`."""
+        return self.house_folder / "truth" / f"{week}.npz"
+
+
 def publish_week(
     hopped_path: Path,
     out_dir: Path,
@@ -87,21 +107,10 @@ def publish_week(
     Nothing is done if the manifest says that all is current. `house_folder` (submeters, a simulator's truth),
     `names_path` and `catalogue_path` need not exist. Publish the weeks of one house one after the other.
     """
+    sources = WeekSources(hopped_path, waveforms_path, house_folder, names_path, catalogue_path)
     hopped = load_hopped(hopped_path)
     house, week = check_house(hopped.factorised.house), hopped.factorised.week
-    truth_path = house_folder / "truth" / f"{week}.npz"
-    quality_path = waveforms_path.with_name(f"{week}.quality.json")
-    inputs = {
-        "hopped": digest(hopped_path),
-        "waveforms": digest(waveforms_path),
-        "quality": digest(quality_path),
-    }
-    inputs |= {p.name: fingerprint(p) for p in submeter_files(house_folder)}
-    inputs |= {
-        label: digest(path)
-        for label, path in (("names", names_path), ("truth", truth_path))
-        if path.is_file()
-    }
+    inputs = _inputs(sources, week)
     step = Step("publish", inputs, asdict(options), code_version("nilm.publish"))
     manifest = out_dir / "manifest.json"
     remove_stale(out_dir)
@@ -110,30 +119,13 @@ def publish_week(
         log.info("%s %s: the report is current", house, week)
         return out_dir / "report.html"
     log.info("%s %s: making the report (%s)", house, week, reason)
-    table = read_week(waveforms_path)
-    rows = _metered_rows(table, hopped)
-    solutions_folder = hopped_path.parent.parent
-    catalogue, usable, notes = _catalogue(catalogue_path, house, solutions_folder)
-    submeters, submeter_notes = read_submeters(
-        house_folder, rows.start_utc, interval_s=hopped.factorised.interval_s
-    )
-    truth = (
-        read_truth(truth_path, rows.start_utc, interval_s=hopped.factorised.interval_s)
-        if truth_path.is_file()
-        else None
-    )
+    rows = _metered_rows(read_week(waveforms_path), hopped)
+    catalogue, usable, notes = _catalogue(catalogue_path, house, hopped_path.parent.parent)
+    around = _surroundings(sources, hopped, rows, catalogue, notes=notes)
     result, record = build_week(
         hopped,
         rows,
-        Surroundings(
-            quality=_quality(read_quality(quality_path).as_result(), hopped),
-            catalogue=catalogue,
-            analyst=read_notes(names_path, house),
-            submeters=submeters,
-            truth=truth,
-            notes=(*notes, *submeter_notes),
-            provenance=_provenance(hopped, options, inputs),
-        ),
+        replace(around, provenance=_provenance(hopped, options, inputs)),
         solution_digest=inputs["hopped"],
         tariff_per_kwh=options.tariff_per_kwh,
         currency=options.currency,
@@ -147,6 +139,44 @@ def publish_week(
     files["summary.json"] = canonical_json(week_summary(result)).encode("utf-8")
     publish(manifest, step, files, result=_summary(result))
     return out_dir / "report.html"
+
+
+def _inputs(sources: WeekSources, week: str) -> dict[str, str]:
+    """What decides whether a report is current: digests, and fingerprints of the submeters' large files."""
+    inputs = {
+        "hopped": digest(sources.hopped),
+        "waveforms": digest(sources.waveforms),
+        "quality": digest(sources.quality),
+    }
+    inputs |= {p.name: fingerprint(p) for p in submeter_files(sources.house_folder)}
+    may_lack = {"names": sources.names, "truth": sources.truth(week)}
+    return inputs | {label: digest(path) for label, path in may_lack.items() if path.is_file()}
+
+
+def _surroundings(
+    sources: WeekSources,
+    hopped: Hopped,
+    rows: MeteredRows,
+    catalogue: Catalogue,
+    *,
+    notes: tuple[str, ...],
+) -> Surroundings:
+    """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
+    factorised = hopped.factorised
+    submeters, submeter_notes = read_submeters(
+        sources.house_folder, rows.start_utc, interval_s=factorised.interval_s
+    )
+    truth = sources.truth(factorised.week)
+    return Surroundings(
+        quality=_quality(read_quality(sources.quality).as_result(), hopped),
+        catalogue=catalogue,
+        analyst=read_notes(sources.names, factorised.house),
+        submeters=submeters,
+        truth=read_truth(truth, rows.start_utc, interval_s=factorised.interval_s)
+        if truth.is_file()
+        else None,
+        notes=(*notes, *submeter_notes),
+    )
 
 
 def publish_index(outputs_root: Path, house: str) -> Path:
@@ -175,14 +205,18 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
 
 
 def _quality(quality: Quality, hopped: Hopped) -> Quality:
-    """The ingest's quality with a word on what became of the rows that were unfit for the fit."""
-    decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
+    """The ingest's quality with a word on what became of the rows that were unfit for the fit.
+
+    Coverage is that of the rows whose energy is in the totals: one that could not be read is not covered.
+    """
     if not quality.rows_flagged:
         return quality
+    decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
     lost = quality.rows_flagged - decoded
     words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
     words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
-    return replace(quality, notes=(*quality.notes, words))
+    coverage = len(hopped.factorised.row) / quality.rows_expected
+    return replace(quality, coverage=coverage, notes=(*quality.notes, words))
 
 
 def _catalogue(path: Path, house: str, solutions_folder: Path) -> tuple[Catalogue, bool, tuple[str, ...]]:

@@ -1,8 +1,9 @@
 """A `WeekResult` as the files of `outputs/<house>/<week>/`: names and bytes, nothing written.
 
-Owns columns and formats, which are a contract with analysts. Floats are written in full (`repr`), so that a
-file and the page show the same number. The rows of appliances.csv add up to the metered energy: its last row,
-with the id "unexplained", is the difference.
+Owns columns and formats, which are a contract with analysts: no column comes, goes or moves. Floats are
+written in full (`repr`), so that a file and the page show the same number. The rows of appliances.csv add up
+to the metered energy: its last row, with the id "unexplained", is the difference. What is likely a part of
+what stands in corrections.json, which runs a gap cut short in quality.json.
 """
 
 import csv
@@ -34,7 +35,6 @@ APPLIANCE_COLUMNS = (
     "energy_kwh",
     "support",
     "correction",
-    "part_of",
 )
 ACTIVATION_COLUMNS = (
     "appliance_id",
@@ -44,7 +44,6 @@ ACTIVATION_COLUMNS = (
     "duration_s",
     "mean_w",
     "energy_kwh",
-    "cut",
 )
 # A spreadsheet runs a cell that begins with one of these as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -91,13 +90,13 @@ def _appliance_rows(result: WeekResult) -> Iterable[Sequence[Any]]:
             a.energy_kwh,
             a.support,
             a.correction,
-            a.part_of or "",
         )
     empty = [""] * len(APPLIANCE_COLUMNS)
     last = dict(zip(APPLIANCE_COLUMNS, empty, strict=True)) | {
         "appliance_id": UNEXPLAINED,
         "name": UNEXPLAINED,
         "kind": UNEXPLAINED,
+        "activations": 0,  # a column of whole numbers stays one
         "energy_kwh": result.unexplained_kwh,
     }
     yield list(last.values())
@@ -119,7 +118,6 @@ def _activation_rows(result: WeekResult) -> Iterable[Sequence[Any]]:
             run.duration_s,
             run.mean_w,
             run.energy_kwh,
-            "yes" if run.cut else "no",
         )
 
 
@@ -135,7 +133,6 @@ def _activation_table(result: WeekResult) -> pa.Table:
             "duration_s": pa.array([r.duration_s for _, r in pairs], pa.float64()),
             "mean_w": pa.array([r.mean_w for _, r in pairs], pa.float64()),
             "energy_kwh": pa.array([r.energy_kwh for _, r in pairs], pa.float64()),
-            "cut": pa.array([r.cut for _, r in pairs], pa.bool_()),
         }
     )
 
@@ -181,13 +178,25 @@ def _corrections(result: WeekResult) -> dict[str, Any]:
             }
             for c in result.corrections
         ],
+        "likely_parts": [
+            {"appliance_id": a.appliance_id, "part_of": a.part_of, "evidence": a.part_evidence}
+            for a in result.appliances
+            if a.part_of is not None
+        ],
         "certainty": asdict(result.certainty),
     }
 
 
 def _quality(result: WeekResult) -> dict[str, Any]:
+    cut = [(a, run) for a, run in _activations(result) if run.cut]
+    starts = iso_utc(np.array([run.start_utc for _, run in cut], "datetime64[ns]"))
     return {
         **asdict(result.quality),
+        # They touch a gap or the week's edge, so they may have been longer than activations.csv says.
+        "activations_cut": [
+            {"appliance_id": a.appliance_id, "start_utc": start}
+            for (a, _), start in zip(cut, starts, strict=True)
+        ],
         "metered_kwh": result.metered_kwh,
         "unexplained_kwh": result.unexplained_kwh,
         "catalogue": asdict(result.catalogue),

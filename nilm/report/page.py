@@ -50,6 +50,8 @@ def environment() -> jinja2.Environment:
         is_list=lambda value: isinstance(value, Sequence) and not isinstance(value, str),
     )
     made.filters.update(
+        breakable=words.breakable,
+        end_moment=words.end_moment,
         fixed=words.fixed,
         percent=words.percent,
         rounded=words.rounded,

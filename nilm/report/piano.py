@@ -1,9 +1,14 @@
 """The page of a piece of music: its notes as a piano roll, and each feature's spectrum with its pitch."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nilm.notes import Note, pitch_name
+from nilm.notes import Note, match_notes, pitch_name
 from nilm.report.page import environment
 from nilm.report.svg import MUTED, hue_for_matplotlib, inline_svg
 from nilm.transcription import Transcription
@@ -19,7 +24,11 @@ def render_piano(found: Transcription) -> str:
         size=(1080, 420),
         title="Piano roll",
         text=f"{len(found.notes)} notes found, drawn by pitch against time"
-        + ("" if found.true_notes is None else f", over {len(found.true_notes)} notes of the MIDI file"),
+        + (
+            ""
+            if found.true_notes is None or found.scores is None
+            else f", over {len(found.true_notes)} notes of the MIDI file, {found.scores.n_matched} of them met"
+        ),
     )
     n_down = -(-found.solution.K // _ACROSS)
     spectra = inline_svg(
@@ -45,6 +54,7 @@ def render_piano(found: Transcription) -> str:
                 )
             ],
             n_pitches=len({note.pitch for note in found.notes}),
+            options=asdict(found.options),
         )
     )
 
@@ -52,20 +62,32 @@ def render_piano(found: Transcription) -> str:
 def _draw_roll(figure: Figure, found: Transcription) -> None:
     figure.set_layout_engine("constrained")
     axis = figure.subplots()
-    if found.true_notes is not None:
+    if found.true_notes is None:
+        _bars(axis, found.notes, height=0.5, color=hue_for_matplotlib(0), label="found")
+    else:
+        met = match_notes(found.notes, found.true_notes, onset_tolerance_s=found.options.onset_tolerance_s)
+        right = {i for i, _ in met}
+        wrong = [note for i, note in enumerate(found.notes) if i not in right]
         _bars(axis, found.true_notes, height=0.9, color=MUTED, alpha=0.45, label="MIDI file")
-    _bars(axis, found.notes, height=0.5, color=hue_for_matplotlib(0), alpha=1.0, label="found")
+        _bars(
+            axis,
+            [found.notes[i] for i in sorted(right)],
+            height=0.5,
+            color=hue_for_matplotlib(0),
+            label="found, in the MIDI file",
+        )
+        _bars(axis, wrong, height=0.5, color=hue_for_matplotlib(1), label="found, not in it")
     pitches = [note.pitch for note in (*found.notes, *(found.true_notes or ()))]
     ticks = [p for p in range(24, 109, 12) if pitches and min(pitches) - 6 <= p <= max(pitches) + 6]
     axis.set_yticks(ticks, [pitch_name(p) for p in ticks])
-    axis.set(xlabel="time, s", ylabel="pitch")
+    axis.set(xlabel="time (s)", ylabel="pitch")
     axis.margins(x=0.01)
     if pitches:
-        axis.legend(loc="upper right")
+        figure.legend(loc="outside upper right", ncols=3)
 
 
-def _bars(axis: object, notes: tuple[Note, ...], *, label: str, **style: object) -> None:
-    axis.barh(  # type: ignore[attr-defined]
+def _bars(axis: Axes, notes: Sequence[Note], *, label: str, **style: Any) -> None:
+    axis.barh(
         [note.pitch for note in notes],
         [note.end_s - note.start_s for note in notes],
         left=[note.start_s for note in notes],
@@ -88,4 +110,4 @@ def _draw_spectra(figure: Figure, found: Transcription, n_down: int) -> None:
         axis.set_axis_off()
     for axis in axes[max(0, found.solution.K - _ACROSS) : found.solution.K]:
         axis.tick_params(labelbottom=True)
-        axis.set_xlabel("frequency, Hz")
+        axis.set_xlabel("frequency (Hz)")

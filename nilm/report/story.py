@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from nilm.certainty import SURE_SUPPORT
 from nilm.report import words
-from nilm.results import Certainty, Quality, WeekResult
+from nilm.results import Appliance, Certainty, Quality, WeekResult
 
 MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
 LEAST_SUPPORT = 0.5
 LEAST_COVERAGE = 0.5
-_CERTAIN = {
-    "identifiable": "Only one explanation of this kind fits the data",
-    "not identifiable": "More than one explanation fits the data equally well (see section 6)",
+_OTHERS = {
+    "identifiable": "no other explanation fits the data",
+    "not identifiable": "other explanations fit the data as well but are less plausible (section 6)",
 }
 
 
@@ -60,7 +61,7 @@ def _by_what(result: WeekResult) -> Markup:
     ]
     share = explained_share(result)
     explains = (
-        Markup("explain{} {} of it").format("s" if n == 1 else "", words.percent(share, 0))
+        Markup("explain{} {} of it").format("s" if n == 1 else "", words.percent(share))
         if share is not None
         else Markup("{} found").format("was" if n == 1 else "were")
     )
@@ -71,8 +72,8 @@ def _by_what(result: WeekResult) -> Markup:
 
 
 def _how_sure(result: WeekResult) -> Markup:
-    verdict = _CERTAIN.get(
-        result.certainty.verdict, "Whether another explanation fits as well could not be settled"
+    others = _OTHERS.get(
+        result.certainty.verdict, "whether another explanation fits as well could not be settled"
     )
     n = len(result.corrections)
     corrected = (
@@ -80,8 +81,24 @@ def _how_sure(result: WeekResult) -> Markup:
         if n
         else Markup("")
     )
-    return Markup("{}{}, and the data cover {} of the time.").format(
-        verdict, corrected, words.percent(result.quality.coverage, 0)
+    return Markup("{}: {}{}, and the data cover {} of the time.").format(
+        _sure_of(result.appliances), others, corrected, words.percent(result.quality.coverage)
+    )
+
+
+def _sure_of(appliances: Sequence[Appliance]) -> Markup:
+    """Of how many appliances we are sure, and what share of their energy these hold."""
+    sure = [a for a in appliances if a.support >= SURE_SUPPORT and not a.not_told_apart_from]
+    if not sure:
+        return Markup("We are {}").format("very sure of none of them" if appliances else "sure of nothing")
+    if len(sure) == len(appliances):
+        return Markup("We are very sure of {}").format("it" if len(sure) == 1 else "all of them")
+    energy = sum(abs(a.energy_kwh) for a in appliances)
+    held = sum(abs(a.energy_kwh) for a in sure) / energy if energy else 0.0
+    return Markup("We are very sure of {} of them, which hold{} {} of their energy").format(
+        words.data(len(sure), str(len(sure))),
+        "s" if len(sure) == 1 else "",
+        words.percent(held, 0),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from nilm.naming import duration_words
 from nilm.report import words
 from nilm.report.palette import style_of
 from nilm.report.when import DAY_S, Hours, Window
@@ -50,7 +51,7 @@ def activations_row(appliance: Appliance, holes: Sequence[tuple[float, float]], 
     ]
     on_s = sum(a.duration_s for a in appliance.activations)
     n = len(appliance.activations)
-    label = f"{appliance.name}: {n} run{'' if n == 1 else 's'}, {words.duration_text(on_s)} in all"
+    label = f"{appliance.name}: {n} run{'' if n == 1 else 's'}, {duration_words(on_s)} in all"
     return row(stretches, holes, window, colour=appliance.colour, label=label)
 
 

@@ -11,8 +11,16 @@ from datetime import UTC, datetime
 import numpy as np
 from markupsafe import Markup, escape
 
+from nilm.certainty import SURE_SUPPORT
+from nilm.naming import duration_words
+
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
-_CONFIDENCE = ((0.95, "very sure"), (0.8, "fairly sure"), (0.5, "more likely than not"), (0.0, "unsure"))
+_CONFIDENCE = (
+    (SURE_SUPPORT, "very sure"),
+    (0.8, "fairly sure"),
+    (0.5, "more likely than not"),
+    (0.0, "unsure"),
+)
 _CORRECTIONS = {
     "unchanged": "not corrected",
     "inverted": "corrected: was inverted (on where it is off)",
@@ -91,20 +99,7 @@ def count(value: int, one: str, many: str = "") -> Markup:
 
 def duration(seconds: float) -> Markup:
     """A duration as an analyst says it: "45 s", "12 min", "3 h 20 min", "2 d 4 h"."""
-    return data(seconds, duration_text(seconds))
-
-
-def duration_text(seconds: float) -> str:
-    """The words of `duration` alone."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes:02d} min"
-    return f"{hours // 24} d {hours % 24} h"
+    return data(seconds, duration_words(seconds))
 
 
 def as_datetime(time: np.datetime64) -> datetime:
@@ -116,6 +111,12 @@ def moment(time: np.datetime64, style: str = "%a %-d %b %H:%M") -> Markup:
     """A `<time>` in UTC with the full instant for the machine."""
     when = as_datetime(time)
     return Markup('<time datetime="{}">{}</time>').format(f"{when:%Y-%m-%dT%H:%M:%SZ}", when.strftime(style))
+
+
+def end_moment(time: np.datetime64, start: np.datetime64) -> Markup:
+    """A `<time>` that says its day only where that is another than the start's."""
+    same = as_datetime(time).date() == as_datetime(start).date()
+    return moment(time, "%H:%M") if same else moment(time)
 
 
 def day(time: np.datetime64, style: str = "%A %-d %B %Y") -> str:
@@ -131,6 +132,11 @@ def confidence(support: float) -> str:
 def correction(kind: str) -> str:
     """What the hopper did to one appliance, in words; kinds unknown here are shown as they are."""
     return _CORRECTIONS.get(kind, f"corrected: {kind}")
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after an underscore, as names of UK-DALE need on a telephone."""
+    return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def listed(items: Sequence[str]) -> Markup:

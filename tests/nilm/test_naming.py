@@ -4,6 +4,7 @@ import pytest
 from nilm.naming import (
     describe,
     distinct,
+    duration_words,
     lift_to_machines,
     match_submeters,
     overlap_score,
@@ -64,6 +65,7 @@ def test_submeters_of_another_period_are_said_in_words_and_name_nothing() -> Non
         (60, "electronics", 0.9, 0.05, "60 W electronics, about once a day"),
         (-1500, "generator", 1, 0.3, "1.5 kW generator, about once a day"),
         (4.2, "mixed", 0.1, 0.01, "4.2 W load, about once a week"),
+        (40.0, "resistive heater", 4.2, 0.01, "40 W resistive load, about 4 times a day"),
     ],
 )
 def test_descriptions(watts: float, kind: str, per_day: float, share: float, words: str) -> None:
@@ -97,3 +99,11 @@ def test_a_submeter_of_the_whole_machine_names_the_machine_and_not_its_heater() 
     assert lifted[0].score == 1
     alone, _ = match_submeters(power, [heater_alone])
     assert lift_to_machines(alone, power, [heater_alone], {1: 0}) == alone
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(45, "45 s"), (120, "2 min"), (5900, "98 min"), (7200, "2 h 00 min"), (360_000, "4 d 4 h")],
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert duration_words(seconds) == shown

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from nilm.parts import evidence_words, likely_parts
 from nilm.simulate.house import simulated_house
@@ -23,8 +24,25 @@ def test_a_heater_inside_a_motor_is_its_part_and_the_always_on_level_hosts_nothi
     (part,) = likely_parts(Z, no_gaps(Z))
     assert (part.part, part.host, part.runs, part.rows) == (2, 1, 5, 25)
     words = evidence_words(part, host_name="washing machine", interval_s=120)
-    assert "50 minutes" in words
+    assert "on for 50 min, always while washing machine was on" in words
     assert "5 separate runs" in words
+
+
+def test_a_wrong_reading_breaks_no_machine_and_is_told() -> None:
+    Z = machine(runs=14)
+    Z[5, 2] = 1  # one of 71 readings
+    (part,) = likely_parts(Z, no_gaps(Z))
+    assert (part.part, part.host, part.outside) == (2, 1, 1)
+    assert "in 70 of its 71 readings while" in evidence_words(part, host_name="it", interval_s=120)
+    Z[6:8, 2] = 1  # three of 73: more than a mistake or two
+    assert likely_parts(Z, no_gaps(Z)) == []
+
+
+def test_the_chance_counts_the_runs_that_strayed() -> None:
+    Z = machine(runs=3)
+    (part,) = likely_parts(Z, no_gaps(Z))
+    assert part.chance == pytest.approx(part.host_share**3)
+    assert evidence_words(part, host_name="it", interval_s=120).endswith("by chance: about 1 in 88,000.")
 
 
 def test_one_coincidence_is_no_evidence() -> None:

@@ -25,14 +25,29 @@ def test_three_sentences_tell_what_was_used_by_what_and_how_sure(result: WeekRes
 
 
 def test_the_verdict_decides_the_third_sentence(result: WeekResult) -> None:
-    starts = {
-        "identifiable": "Only one explanation",
-        "not identifiable": "More than one explanation",
-        "unknown": "Whether another explanation fits as well could not be settled",
+    words = {
+        "identifiable": ": no other explanation fits the data",
+        "not identifiable": ": other explanations fit the data as well but are less plausible",
+        "unknown": ": whether another explanation fits as well could not be settled",
     }
-    for verdict, start in starts.items():
+    for verdict, some in words.items():
         certainty = replace(result.certainty, verdict=verdict)
-        assert said(replace(result, certainty=certainty))[2].startswith(start)
+        assert some in said(replace(result, certainty=certainty))[2]
+
+
+def test_how_many_appliances_are_certain_is_said_with_their_energy(result: WeekResult) -> None:
+    def with_support(*supports: float) -> str:
+        changed = [
+            replace(a, support=s, not_told_apart_from=(), energy_kwh=1.0)
+            for a, s in zip(result.appliances, supports, strict=False)
+        ]
+        return said(replace(result, appliances=tuple(changed)))[2]
+
+    assert with_support(1, 0.95, 0.99).startswith("We are very sure of all of them: ")
+    assert with_support(1).startswith("We are very sure of it: ")
+    assert with_support(1, 0.9, 0.3, 1).startswith("We are very sure of 2 of them, which hold 50 % of ")
+    assert with_support(0.5, 0.3).startswith("We are very sure of none of them: ")
+    assert with_support().startswith("We are sure of nothing: ")
 
 
 def test_nothing_metered_has_no_share(result: WeekResult) -> None:

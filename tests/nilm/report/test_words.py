@@ -50,14 +50,6 @@ def test_money(amount: float, currency: str, shown: str) -> None:
     assert text(words.money(amount, currency)) == shown
 
 
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(45, "45 s"), (120, "2 min"), (5900, "98 min"), (7200, "2 h 00 min"), (360_000, "4 d 4 h")],
-)
-def test_durations(seconds: float, shown: str) -> None:
-    assert words.duration_text(seconds) == shown
-
-
 def test_errors_may_be_nothing() -> None:
     assert [text(words.rounded(v)) for v in (-0.001, 0.001, -1.5, np.inf)] == ["0.00", "0.00", "−1.50", "–"]
 
@@ -89,3 +81,14 @@ def test_lists_and_counts_read_like_sentences() -> None:
     assert [words.listed(list("abc"[:n])) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert words.listed(["<i>", Markup("<b>")]) == "&lt;i&gt; and <b>"
     assert [text(words.count(n, "hour")) for n in (1, 2)] == ["1 hour", "2 hours"]
+
+
+def test_the_end_of_a_run_says_its_day_only_where_it_is_another() -> None:
+    start = np.datetime64("2015-01-01T23:50")
+    assert words.end_moment(start + np.timedelta64(5, "m"), start).striptags() == "23:55"
+    assert words.end_moment(start + np.timedelta64(15, "m"), start).striptags() == "Fri 2 Jan 00:05"
+
+
+def test_names_may_break_after_an_underscore_and_are_escaped() -> None:
+    assert words.breakable("washing_machine") == "washing_<wbr>machine"
+    assert words.breakable("<b>_x") == "&lt;b&gt;_<wbr>x"
