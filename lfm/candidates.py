@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_binary
+from lfm.errors import (
+    FloatMatrix,
+    IntMatrix,
+    InvalidInputError,
+    check_binary,
+    check_rng,
+    check_whole,
+)
 from lfm.hermite import row_lattice
 from lfm.lattice import short_vectors
 from lfm.ranks import check_independent, distinct_rows
@@ -77,10 +84,11 @@ def _with_unit_vectors(numerators: IntMatrix, f: IntMatrix, denominator: int) ->
     K = numerators.shape[1]
     everything = np.concatenate([numerators, denominator * np.eye(K, dtype=np.int64)])
     f_all = np.concatenate([f, np.zeros(K, dtype=np.int64)])
-    _, first = np.unique(everything, axis=0, return_index=True)
-    everything, f_all = everything[first], f_all[first]
     order = np.lexsort((*everything.T[::-1], f_all))
-    return everything[order], f_all[order]
+    everything, f_all = everything[order], f_all[order]
+    new = np.ones(len(everything), dtype=np.bool_)
+    np.any(everything[1:] != everything[:-1], axis=1, out=new[1:])
+    return everything[new], f_all[new]
 
 
 def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = MAX_NODES) -> Candidates:
@@ -92,15 +100,14 @@ def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: i
     second); when it is spent, `.complete` is False.
     """
     Z = check_binary("Z", Z)
-    if max_nonbinarity < 0 or max_nonbinarity != int(max_nonbinarity):
-        raise InvalidInputError(
-            f"max_nonbinarity must be a whole number of rows, 0 or more, got {max_nonbinarity}; for a share "
-            "of the rows give e.g. len(Z) // 100"
-        )
-    if max_nodes < 1:
-        raise InvalidInputError(f"max_nodes must be at least 1, got {max_nodes}")
-    lattice = row_lattice(Z)
-    rows, counts = distinct_rows(Z)
+    try:
+        max_nonbinarity = check_whole("max_nonbinarity", max_nonbinarity, least=0)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; for a share of the rows give e.g. len(Z) // 100") from None
+    max_nodes = check_whole("max_nodes", max_nodes, least=1)
+    rows, counts, _ = distinct_rows(Z)
+    check_independent(rows, N=len(Z))
+    lattice = row_lattice(rows)
     fractions = 1 < lattice.index <= _MAX_INDEX and lattice.coordinates is not None
     # In the coordinates A of the row lattice (Z = AH) every u with Zu integer is u = H⁻¹y with y integer.
     matrix = lattice.coordinates if fractions else rows.astype(np.int64)
@@ -137,11 +144,11 @@ def sample_candidates(
     (erratum E7); finite keeps every u ≠ 0. The radius is √(‖μ‖² + 2f*) (erratum E1).
     """
     Z = check_binary("Z", Z)
-    if n_samples < 1:
-        raise InvalidInputError(f"n_samples must be at least 1, got {n_samples}")
+    n_samples = check_whole("n_samples", n_samples, least=1)
+    check_rng("rng", rng)
     if not decay > 0:
         raise InvalidInputError(f"decay must be positive (math.inf is strict), got {decay}")
-    check_independent(Z)
+    check_independent(distinct_rows(Z).rows, N=len(Z))
     K = Z.shape[1]
     G = np.rint(Z.T.astype(np.float64) @ Z).astype(np.int64)
     linear = np.diag(G)  # Zᵀ1, because Z is binary

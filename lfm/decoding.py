@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real
+from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real, check_whole
 
 MAX_NODES = 200_000
 _REGULARISATION = 1e-10  # δ relative to the largest ‖W_k‖²: far above rounding, far below any difference
@@ -131,8 +131,7 @@ def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> Decodin
         raise InvalidInputError(
             f"X has rows of length {X.shape[1]} and W of length {W.shape[1]}; they must agree"
         )
-    if max_nodes < 1:
-        raise InvalidInputError(f"max_nodes must be at least 1, got {max_nodes}")
+    max_nodes = check_whole("max_nodes", max_nodes, least=1)
     K, D = W.shape
     strongest = float(np.max(np.sum(W**2, axis=1)))
     if strongest == 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lfm.candidates import Candidates, enumerate_candidates
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
+from lfm.errors import FloatMatrix, IntMatrix, check_rng, check_whole
 from lfm.solution import Solution, transform
 
 # Determinants beyond this are refused, so that products of two minors stay inside int64.
@@ -18,7 +18,7 @@ MAX_DETERMINANT = 2**24
 
 
 @compiled
-def _pivot(minors: IntMatrix, determinant: int, k: int, i: int) -> int:
+def pivot_in_place(minors: IntMatrix, determinant: int, k: int, i: int) -> int:
     """Exchange column k for candidate i in place; returns the new determinant."""
     K, n = minors.shape
     pivot = minors[k, i]
@@ -48,7 +48,7 @@ class Tableau:
 
     def exchange(self, k: int, i: int) -> None:
         """Put candidate i in place of column k; minors[k, i] must not be zero."""
-        self.determinant = _pivot(self.minors, self.determinant, k, i)
+        self.determinant = pivot_in_place(self.minors, self.determinant, k, i)
         self.columns[k] = i
 
     @property
@@ -73,6 +73,8 @@ def random_equivalent(
 
     `candidates` default to all strict ones of solution.Z; only those with f = 0 are used.
     """
+    n_exchanges = check_whole("n_exchanges", n_exchanges, least=0)
+    check_rng("rng", rng)
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
     tableau = Tableau(candidates)

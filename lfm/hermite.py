@@ -135,10 +135,9 @@ def _some_minors(rows: IntMatrix) -> tuple[int, IntMatrix]:
     return gcd, first
 
 
-def row_lattice(Z: BinaryMatrix) -> RowLattice:
-    """The lattice of the rows of Z (N, K); RankDeficientError if rank(Z) < K."""
-    check_independent(Z)
-    rows = distinct_rows(Z)[0].astype(np.int64)
+def row_lattice(distinct: BinaryMatrix) -> RowLattice:
+    """The lattice of the `distinct` rows (R, K) of a Z of rank K."""
+    rows = distinct.astype(np.int64)
     K = rows.shape[1]
     multiple, chosen = _some_minors(rows)
     if multiple == 1:
@@ -171,4 +170,7 @@ def lattice_index(Z: ArrayLike) -> int:
 
     RankDeficientError where Z (N, K) has rank below K, since every minor is then zero.
     """
-    return row_lattice(check_binary("Z", Z)).index
+    Z = check_binary("Z", Z)
+    rows = distinct_rows(Z).rows
+    check_independent(rows, N=len(Z))
+    return row_lattice(rows).index

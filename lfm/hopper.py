@@ -15,18 +15,29 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm.candidates import Candidates, enumerate_candidates
 from lfm.corrections import Correction, describe_corrections
-from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.errors import (
+    FloatMatrix,
+    IntMatrix,
+    InvalidInputError,
+    check_real,
+    check_rng,
+    check_weight,
+    check_whole,
+    is_number,
+)
 from lfm.lattice import nonbinarity
 from lfm.objective import Objective, projected_columns
 from lfm.priors import Prior
 from lfm.repair import repaired
+from lfm.repeats import repeated_rows
 from lfm.solution import Solution
+from lfm.support import exact_support
 from lfm.walk import Walk
 
 logger = logging.getLogger(__name__)
 
 RESIDUAL_TOLERANCE = 0.01  # of the start's residual
-_SUPPORT_STEPS = 200
+_SUPPORT_STEPS = 1000
 _KICK = 3  # random exchanges that a restart begins with
 _MAX_ROUNDS = 5
 _MAX_TRIED = 10  # best states looked at until one keeps its promise
@@ -39,9 +50,11 @@ class Hop:
     `solution` is the best visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W
     refitted to X. `objective_before` and `objective_after` are the sums of the priors, to which a tolerant
     hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes. `trace` holds Σ priors + γf after each
-    step. `support` (K,) is the share of the chain's weight in which each returned column appears: of the
-    chain itself if β < ∞, else of a short chain at β = 1 from the returned solution. `complete` says
-    whether the candidates were all there are.
+    step. `support` (K,) is the share of the weight exp(−βg) in which each returned column appears (β = 1 if
+    the hop was greedy). Where `support_is_exact` it is the sum over all equivalent solutions (of the same
+    lattice index or a lower one, if unimodular), within 1e-6; else the share of the steps of the chain, which
+    for a greedy hop runs for 1000 steps from the returned solution. `complete` says whether the candidates
+    were all there are.
     """
 
     solution: Solution
@@ -50,6 +63,7 @@ class Hop:
     objective_after: float
     trace: FloatMatrix
     support: FloatMatrix
+    support_is_exact: bool
     corrections: tuple[Correction, ...]
     complete: bool
 
@@ -68,41 +82,52 @@ class _Options:
     X: FloatMatrix | None
     residual_limit: float
     tolerant: bool
+    group: IntMatrix | None  # rows of X that repeat one another, where a tolerant hop asks
 
     def value(self, solution: Solution) -> float:
         fit = solution.residual(self.X) ** 2 if self.tolerant and self.X is not None else 0.0
         return fit + sum(prior.value(solution) for prior in self.priors)
 
 
-def _check(solution: Solution, priors: Sequence[Prior], beta: float, n_steps: int, gamma: float) -> None:
+def _check(solution: Solution, priors: Sequence[Prior]) -> None:
     if not isinstance(solution, Solution):
         raise InvalidInputError(
             f"solution must be a Solution, got {type(solution).__name__}; wrap it as Solution(Z, W)"
         )
     if isinstance(priors, Prior) or not isinstance(priors, Sequence):
-        raise InvalidInputError(f"priors must be a list of Prior objects, got {priors!r}; write [{priors!r}]")
+        raise InvalidInputError(
+            f"priors must be a list of Prior objects, got {priors!r}; write [GaussianW(1.0)]"
+        )
     if len(priors) == 0:
         raise InvalidInputError("priors is empty, so every solution is as good; give e.g. [GaussianW(1.0)]")
     for prior in priors:
         if not isinstance(prior, Prior):
             raise InvalidInputError(f"priors must hold Prior objects, got {prior!r}; subclass lfm.Prior")
-    if not beta > 0:
-        raise InvalidInputError(f"beta must be positive (math.inf is greedy), got {beta}")
-    if n_steps < 1:
-        raise InvalidInputError(f"n_steps must be at least 1, got {n_steps}")
-    if not (math.isfinite(gamma) and gamma >= 0):
-        raise InvalidInputError(f"gamma must be a finite number of at least 0, got {gamma}")
+        if type(prior).value is not Prior.value:
+            raise InvalidInputError(
+                f"{type(prior).__name__} overrides value, which the hopper never asks for; write it as "
+                "columns (one price per column of Z) and features (one per row of W)"
+            )
 
 
 def _check_candidates(solution: Solution, candidates: Candidates, X: ArrayLike | None) -> None:
+    if not isinstance(candidates, Candidates):
+        raise InvalidInputError(
+            f"candidates must be a Candidates, got {type(candidates).__name__}; use enumerate_candidates(Z)"
+        )
     if candidates.K != solution.K:
         raise InvalidInputError(
             f"candidates have length {candidates.K} and the solution has K = {solution.K} features; "
             "enumerate them from this solution's Z"
         )
-    strict = candidates.numerators[candidates.f == 0].T / candidates.denominator
-    if nonbinarity(solution.Z, strict).any():
-        raise InvalidInputError("candidates do not belong to this solution's Z: their f does not agree")
+    try:
+        agree = np.array_equal(nonbinarity(solution.Z, candidates.U.T), candidates.f)
+    except InvalidInputError:  # fractions that this Z does not make whole
+        agree = False
+    if not agree:
+        raise InvalidInputError(
+            "candidates do not belong to this solution's Z: their f does not agree; enumerate them from it"
+        )
     if X is None and not candidates.strict:
         raise InvalidInputError(
             "candidates hold vectors with f > 0, after which W must be refitted: give X, or strict candidates"
@@ -134,9 +159,22 @@ def hop(
     refitted. Where the candidates are complete, bits that X shows to be wrong are repaired first, and
     strict and tolerant walks over all candidates of that `max_nonbinarity` take turns as long as the
     objective falls. With X given, what comes back has a residual of at most (1 + residual_tolerance) times
-    the start's. `rng` None is a generator with a fixed seed: the same call gives the same answer.
+    the start's, or is the start. `rng` None is a generator with a fixed seed: the same call gives the same
+    answer.
     """
-    _check(solution, priors, beta, n_steps, gamma)
+    _check(solution, priors)
+    check_weight("gamma", gamma)
+    if not (is_number(residual_tolerance) and -1 <= residual_tolerance < math.inf):
+        raise InvalidInputError(
+            f"residual_tolerance must be a finite share of at least −1, got {residual_tolerance!r}"
+        )
+    n_steps = check_whole("n_steps", n_steps, least=1)
+    n_restarts = check_whole("n_restarts", n_restarts, least=0)
+    if not (is_number(beta) and beta > 0):
+        raise InvalidInputError(f"beta must be positive (math.inf is greedy), got {beta!r}")
+    if rng is None:
+        rng = np.random.default_rng(0)
+    check_rng("rng", rng)
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
     _check_candidates(solution, candidates, X)
@@ -155,12 +193,17 @@ def hop(
         beta=beta,
         n_steps=n_steps,
         n_restarts=n_restarts,
-        rng=np.random.default_rng(0) if rng is None else rng,
+        rng=rng,
         X=X,
         residual_limit=residual_limit,
         tolerant=tolerant,
+        group=repeated_rows(X, solution.K) if tolerant and X is not None else None,
     )
     before = options.value(solution)
+    if math.isinf(before):
+        raise InvalidInputError(
+            f"the objective of the start is {before}: W or X is too large; scale both down"
+        )
     if tolerant and candidates.complete:
         rounds = _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     else:
@@ -172,6 +215,7 @@ def hop(
     for one in rounds:
         U = U @ one.U
     found = rounds[-1].solution
+    support, support_is_exact = _support(rounds[-1], options)
     exact = np.all(np.abs(solution.Z @ U - found.Z) < 1e-6, axis=0)
     return Hop(
         solution=found,
@@ -179,7 +223,8 @@ def hop(
         objective_before=before,
         objective_after=options.value(found),
         trace=np.concatenate([one.trace for one in rounds]),
-        support=_support(rounds[-1], options),
+        support=support,
+        support_is_exact=support_is_exact,
         corrections=describe_corrections(solution.Z, U, exact),
         complete=candidates.complete,
     )
@@ -232,7 +277,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options
     """Strict and tolerant walks in turn, from the start with its wrong bits repaired, while that helps."""
     current = solution
     if options.X is not None:
-        better = repaired(solution.Z, solution.W, options.X)
+        better = repaired(solution.Z, solution.W, options.X, options.group)
         if better is not None and options.value(better) < options.value(solution):
             current = better
     rounds: list[_Round] = []
@@ -248,11 +293,16 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options
     return rounds
 
 
-def _support(one: _Round, options: _Options) -> FloatMatrix:
-    """The share of the chain's weight in which each returned column appears, (K,)."""
+def _support(one: _Round, options: _Options) -> tuple[FloatMatrix, bool]:
+    """(share of the weight exp(−βg) in which each returned column appears (K,), whether it is exact)."""
+    beta = 1.0 if math.isinf(options.beta) else options.beta
+    shares = exact_support(one.walk.objective, beta)
+    if shares is not None:
+        place = {int(column): k for k, column in enumerate(one.walk.objective.tableau.columns)}
+        return shares[[place[int(column)] for column in one.columns]], True
     if math.isinf(options.beta):
-        one.walk.boltzmann(1.0, min(options.n_steps, _SUPPORT_STEPS))
-    return one.walk.share[one.columns]
+        one.walk.boltzmann(beta, _SUPPORT_STEPS)
+    return one.walk.share[one.columns], False
 
 
 def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
@@ -267,7 +317,7 @@ def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
                 return exact
             continue
         assert options.X is not None
-        found = repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X)
+        found = repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X, options.group)
         if found is not None and found.residual(options.X) <= options.residual_limit:
             return found
     walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order

@@ -73,16 +73,17 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
     Dependent columns of Z or rows of W are reported, not refused. `max_nodes` bounds the search for
     candidates.
     """
-    Z = check_binary("Z", Z)
-    K = Z.shape[1]
+    # Nothing below depends on how often a row occurs, so every step looks at the distinct ones alone.
+    rows = distinct_rows(check_binary("Z", Z)).rows
+    K = rows.shape[1]
     rank_W = None
     if W is not None:
         W = check_real("W", W)
         if W.shape[0] != K:
             raise InvalidInputError(f"W has {W.shape[0]} rows and Z has {K} columns; both must be K")
         rank_W = int(np.linalg.matrix_rank(W))
-    dependences = tuple(column_dependences(Z))
-    candidates = None if dependences else enumerate_candidates(Z, max_nodes=max_nodes)
+    dependences = tuple(column_dependences(rows))
+    candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
     if candidates is None:
         witness: FloatMatrix | None = _kernel_witness(dependences[0], K)
         count, n_equivalent, exact = None, math.inf, True
@@ -91,7 +92,7 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
         count = count_bases(candidates.numerators, candidates.denominator)
         n_equivalent, exact = count.n, count.exact and candidates.complete
     verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
-    index = None if dependences else lattice_index(Z)
+    index = None if dependences else lattice_index(rows)
     return Identifiability(
         identifiable=verdict,
         reason=reason,
@@ -99,9 +100,9 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
         n_equivalent=n_equivalent,
         n_equivalent_is_exact=exact,
         candidates=candidates,
-        dependencies=tuple(pairwise_dependencies(Z)),
-        bias_features=tuple(int(k) for k in np.flatnonzero(Z.all(axis=0))),
-        full_rows=K < 63 and len(distinct_rows(Z)[0]) == 2**K,
+        dependencies=tuple(pairwise_dependencies(rows)),
+        bias_features=tuple(int(k) for k in np.flatnonzero(rows.all(axis=0))),
+        full_rows=K < 63 and len(rows) == 2**K,
         rank_Z=K - len(dependences),
         rank_W=rank_W,
         integer_certificate=index == 1,

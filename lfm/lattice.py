@@ -6,11 +6,14 @@ them once and knows when it has finished. Owns f and the search; what a candidat
 `lfm.candidates`.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lfm.compiled import compiled
 from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_binary, check_real
+from lfm.ranks import distinct_rows
 
 
 def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntMatrix:
@@ -24,16 +27,25 @@ def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntMatrix:
         raise InvalidInputError(
             f"U has {U.shape[0]} rows; a Z with K = {Z.shape[1]} columns needs K rows, a column per vector"
         )
-    ZU = Z.astype(np.float64) @ U
+    rows, counts, _ = distinct_rows(Z)
+    ZU = rows.astype(np.float64) @ U
     whole = np.rint(ZU)
+    if np.abs(whole).max(initial=0.0) > 2.0**31 / math.sqrt(len(Z)):
+        raise InvalidInputError(
+            f"Z·U has entries up to {np.abs(whole).max():g}, too large for f to be an exact integer; "
+            "are these the columns of U?"
+        )
     if np.any(np.abs(ZU - whole) > 1e-6):
         column = int(np.argmax(np.abs(ZU - whole).max(axis=0)))
         raise InvalidInputError(
             f"Z·U must be integer for f to measure anything; column {column} of U gives fractions"
         )
     integers = whole.astype(np.int64)
-    f: IntMatrix = (integers * (integers - 1)).sum(axis=0) // 2
+    f: IntMatrix = counts @ (integers * (integers - 1)) // 2
     return f
+
+
+_EARLY_PER_LEVEL = 64
 
 
 @compiled
@@ -88,8 +100,21 @@ def _reduced_basis(G: IntMatrix) -> IntMatrix:
 
 
 @compiled
-def _enumerate(R: FloatMatrix, c: FloatMatrix, radius: float, max_nodes: int) -> tuple[IntMatrix, int, int]:
-    """All integer y with ‖Ry − c‖² ≤ radius, their number, and the nodes visited (> max_nodes: cut short)."""
+def _enumerate(
+    R: FloatMatrix,
+    c: FloatMatrix,
+    radius: float,
+    rows: IntMatrix,
+    first: IntMatrix,
+    weights: IntMatrix,
+    limit: int,
+    max_nodes: int,
+) -> tuple[IntMatrix, int, int]:
+    """All integer y with ‖Ry − c‖² ≤ radius, their number, and the nodes visited (> max_nodes: cut short).
+
+    `rows[first[k]:first[k + 1]]` are rows of the matrix that are zero before column k: once y_k is fixed they
+    are known, and where their part of f alone is above `limit` the branch is left.
+    """
     K = R.shape[0]
     found = np.empty((64, K), dtype=np.int64)
     n_found = 0
@@ -97,6 +122,7 @@ def _enumerate(R: FloatMatrix, c: FloatMatrix, radius: float, max_nodes: int) ->
     step = np.zeros(K, dtype=np.int64)
     centre = np.zeros(K)
     above = np.zeros(K + 1)  # squared distance of the levels above
+    known = np.zeros(K + 1, dtype=np.int64)  # f of the rows that the levels above decide
     nodes = 0
     k = K - 1
     centre[k] = c[k] / R[k, k]
@@ -109,6 +135,18 @@ def _enumerate(R: FloatMatrix, c: FloatMatrix, radius: float, max_nodes: int) ->
         offset = R[k, k] * (y[k] - centre[k])
         distance = above[k + 1] + offset * offset
         if distance <= radius:
+            known[k] = known[k + 1]
+            for r in range(first[k], first[k + 1]):
+                entry = 0
+                for j in range(k, K):
+                    entry += rows[r, j] * y[j]
+                known[k] += weights[r] * (entry * (entry - 1) // 2)
+                if known[k] > limit:
+                    break
+            if known[k] > limit:
+                y[k] += step[k]
+                step[k] = -step[k] - 1 if step[k] > 0 else -step[k] + 1
+                continue
             if k > 0:
                 above[k] = distance
                 k -= 1
@@ -134,10 +172,27 @@ def _enumerate(R: FloatMatrix, c: FloatMatrix, radius: float, max_nodes: int) ->
     return found, n_found, nodes
 
 
+def _early_rows(rows: IntMatrix, weights: IntMatrix) -> tuple[IntMatrix, IntMatrix, IntMatrix]:
+    """Rows that are known before the last level of the search, by level: (rows, where each begins, weights).
+
+    At most _EARLY_PER_LEVEL for each level, since any of them may be left out. In a sparse Z they cut the
+    tree where the ellipsoid does not; in a dense one there are few.
+    """
+    K = rows.shape[1]
+    lead = np.argmax(rows != 0, axis=1)
+    lead[~np.any(rows, axis=1)] = 0
+    order = np.argsort(lead, kind="stable")
+    begins = np.searchsorted(lead[order], np.arange(K + 1))
+    kept = [order[begins[k] : min(begins[k + 1], begins[k] + _EARLY_PER_LEVEL)] for k in range(1, K)]
+    sizes = [0, 0, *(len(part) for part in kept)]
+    chosen = np.concatenate([order[:0], *kept])
+    return np.ascontiguousarray(rows[chosen]), np.cumsum(sizes), weights[chosen]
+
+
 def short_vectors(
     rows: IntMatrix, counts: IntMatrix, max_nonbinarity: int, max_nodes: int
 ) -> tuple[IntMatrix, IntMatrix, int, bool]:
-    """All integer y ≠ 0 with f(Ay) ≤ F, as (Y (n, K), f (n,), nodes, complete), sorted by f, then by y.
+    """All integer y ≠ 0 with f(Ay) ≤ F, as (Y (n, K), f (n,), nodes, complete), in no particular order.
 
     `rows` (R, K) are the distinct rows of an integer matrix A of rank K and `counts` (R,) how often each
     occurs.
@@ -151,10 +206,9 @@ def short_vectors(
     c: FloatMatrix = 0.5 * np.linalg.solve(R.T, (linear @ T).astype(np.float64)).astype(np.float64)
     # f is an integer: half a unit of room (2 · ¼) keeps rounding from losing a point on the boundary.
     radius = float(c @ c) + 2 * max_nonbinarity + 0.5
-    found, n_found, nodes = _enumerate(R, c, radius, max_nodes)
+    early, first, its_weights = _early_rows(rows @ T, weights)
+    found, n_found, nodes = _enumerate(R, c, radius, early, first, its_weights, max_nonbinarity, max_nodes)
     Y = found[:n_found] @ T.T
     f = (((Y @ G) * Y).sum(axis=1) - Y @ linear) // 2  # exact, in integers
     keep = (f <= max_nonbinarity) & np.any(Y != 0, axis=1)
-    Y, f = Y[keep], f[keep]
-    order = np.lexsort((*Y.T[::-1], f))
-    return Y[order], f[order], nodes, nodes <= max_nodes
+    return Y[keep], f[keep], nodes, nodes <= max_nodes

@@ -12,9 +12,10 @@ import numpy as np
 
 from lfm.candidates import Candidates
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError
 from lfm.exchange import MAX_DETERMINANT, Tableau
 from lfm.priors import GaussianW, Prior
+from lfm.ranks import distinct_rows
 from lfm.solution import Solution
 
 _REFRESH = 64  # exchanges after which Ω is computed anew from the exact U⁻¹
@@ -143,7 +144,8 @@ class Objective:
         unimodular: bool,
     ) -> None:
         self.tableau = Tableau(candidates)
-        self._unimodular = unimodular
+        self.candidates = candidates
+        self.unimodular = unimodular
         self._tau = float(sum(prior.tau for prior in priors if isinstance(prior, GaussianW)))
         self._Omega_start = solution.W @ solution.W.T
         self._on_features = [
@@ -151,6 +153,8 @@ class Objective:
             for prior in priors
             if type(prior).features is not Prior.features and not isinstance(prior, GaussianW)
         ]
+        for prior, projected in self._on_features:
+            _priced(prior, "features", prior.features(projected), solution.K)
         self.costs = gamma * candidates.f + column_costs(solution.Z, candidates, priors)
         self._n_exchanges = 0
         self._changes = np.empty((solution.K, len(candidates)))
@@ -167,13 +171,37 @@ class Objective:
             + sum(prior.features(inverse @ start).sum() for prior, start in self._on_features)
         )
 
+    def values(self, columns: IntMatrix) -> FloatMatrix:
+        """The g (m,) of states that consist of the candidates `columns` (m, K), each computed directly."""
+        m, K = columns.shape
+        values = np.empty(m)
+        widest = max([K, *(start.shape[1] for _, start in self._on_features)])
+        at_once = max(1, _CHUNK // (K * widest))
+        for first in range(0, m, at_once):
+            part = columns[first : first + at_once]
+            inverses = np.linalg.inv(np.asarray(self.candidates.U, dtype=np.float64)[part].transpose(0, 2, 1))
+            price = self.costs[part].sum(axis=1)
+            price += self._tau * np.einsum(
+                "mij,jl,mil->m", inverses, self._Omega_start, inverses, optimize=True
+            )
+            for prior, start in self._on_features:
+                rows = (inverses @ start).reshape(-1, start.shape[1])
+                price += prior.features(rows).reshape(len(part), K).sum(axis=1)
+            values[first : first + at_once] = price
+        return values
+
+    @property
+    def features_never_negative(self) -> bool:
+        """True where every prior on features says that its prices are at least 0."""
+        return all(prior.features_never_negative for prior, _ in self._on_features)
+
     def changes(self) -> FloatMatrix:
         """(K, n): how g changes if candidate i replaces column k; infinite where that is not allowed.
 
         0 where candidate i is column k already. The array is overwritten by the next call.
         """
         tableau = self.tableau
-        largest = abs(tableau.determinant) if self._unimodular else MAX_DETERMINANT
+        largest = abs(tableau.determinant) if self.unimodular else MAX_DETERMINANT
         _base_changes(
             tableau.minors,
             tableau.determinant,
@@ -219,7 +247,8 @@ def _feature_tables(
     for first in range(0, K, at_once):
         taken = rows[first : first + at_once, None, None, :] * ratios[None, None, :, None]
         mixed = rows[None, :, None, :] - taken
-        combined[first : first + at_once] = prior.features(mixed.reshape(-1, d)).reshape(mixed.shape[:3])
+        prices = prior.features(mixed.reshape(-1, d))
+        combined[first : first + at_once] = prices.reshape(mixed.shape[:3])
     combined -= now[None, :, None]
     pivots = np.arange(-L, L + 1) / determinant
     pivots[L] = 1.0  # never used: a zero pivot is not allowed
@@ -234,12 +263,30 @@ def column_costs(Z: BinaryMatrix, candidates: Candidates, priors: Sequence[Prior
     on_columns = [prior for prior in priors if type(prior).columns is not Prior.columns]
     if not on_columns:
         return costs
+    rows, _, of = distinct_rows(Z)
     at_once = max(1, _CHUNK // len(Z))
     for first in range(0, len(candidates), at_once):
         part = slice(first, first + at_once)
-        columns = projected_columns(Z, np.asarray(candidates.U[part].T, dtype=np.float64))
-        costs[part] = sum(prior.columns(columns) for prior in on_columns)
+        projected = projected_columns(rows, np.asarray(candidates.U[part].T, dtype=np.float64))
+        # One column after another in memory, which is the order in which priors read them.
+        columns = np.take(projected.T, of, axis=1).T
+        for prior in on_columns:
+            costs[part] += _priced(prior, "columns", prior.columns(columns), columns.shape[1])
     return costs
+
+
+def _priced(prior: Prior, method: str, prices: FloatMatrix, n: int) -> FloatMatrix:
+    """`prices`, if they are n finite numbers; InvalidInputError names the prior that returned others."""
+    name = f"{type(prior).__name__}.{method}"
+    if np.shape(prices) != (n,):
+        raise InvalidInputError(
+            f"{name} returned shape {np.shape(prices)} where one price for each of {n} was asked: ({n},)"
+        )
+    if not np.all(np.isfinite(prices)):
+        raise InvalidInputError(
+            f"{name} returned NaN or infinite prices; a large finite price forbids as well"
+        )
+    return prices
 
 
 def projected_columns(Z: BinaryMatrix, U: FloatMatrix) -> BinaryMatrix:

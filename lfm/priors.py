@@ -11,16 +11,23 @@ that those are priced once per step. A prior of one's own is a subclass of `Prio
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real
+from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real, check_weight
 from lfm.solution import Solution
 
 
 class Prior:
-    """A part of the objective; both terms are zero unless a subclass says otherwise."""
+    """A part of the objective; both terms are zero unless a subclass says otherwise.
+
+    A subclass whose `features` are never negative may say so: exact support (`lfm.support`) then needs to
+    look at fewer solutions.
+    """
+
+    features_never_negative: ClassVar[bool] = False
 
     def columns(self, Z: BinaryMatrix) -> FloatMatrix:
         """The price of each column of Z (N, n), shape (n,)."""
@@ -39,19 +46,16 @@ class Prior:
         return float(self.columns(solution.Z).sum() + self.features(self.project(solution.W)).sum())
 
 
-def _check_weight(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value >= 0):
-        raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value}")
-
-
 @dataclass(frozen=True)
 class GaussianW(Prior):
     """τ‖W‖²_F, the paper's prior on features; the hopper keeps it by rank-one updates, O(1) per exchange."""
 
+    features_never_negative = True
+
     tau: float
 
     def __post_init__(self) -> None:
-        _check_weight("tau", self.tau)
+        check_weight("tau", self.tau)
 
     def features(self, W: FloatMatrix) -> FloatMatrix:
         """τ‖w‖² of each row."""
@@ -62,10 +66,12 @@ class GaussianW(Prior):
 class LaplaceW(Prior):
     """τ‖W‖₁: features are localised."""
 
+    features_never_negative = True
+
     tau: float
 
     def __post_init__(self) -> None:
-        _check_weight("tau", self.tau)
+        check_weight("tau", self.tau)
 
     def features(self, W: FloatMatrix) -> FloatMatrix:
         """τ Σ|w| of each row."""
@@ -76,10 +82,12 @@ class LaplaceW(Prior):
 class NonNegativeW(Prior):
     """weight × the sum of the negative parts of W: spectra and powers are not negative."""
 
+    features_never_negative = True
+
     weight: float
 
     def __post_init__(self) -> None:
-        _check_weight("weight", self.weight)
+        check_weight("weight", self.weight)
 
     def features(self, W: FloatMatrix) -> FloatMatrix:
         """Weight · Σ max(0, −w) of each row."""
@@ -90,12 +98,17 @@ class NonNegativeW(Prior):
 class PassiveSign(Prior):
     """weight × negative watts, where watts = mean(w · voltage) over the cycle: appliances consume."""
 
+    features_never_negative = True
+
     weight: float
     voltage: FloatMatrix = field(repr=False)  # (D,)
 
     def __post_init__(self) -> None:
-        _check_weight("weight", self.weight)
-        object.__setattr__(self, "voltage", check_real("voltage", self.voltage, ndim=1))
+        check_weight("weight", self.weight)
+        voltage = check_real("voltage", self.voltage, ndim=1)
+        if len(voltage) == 0:
+            raise InvalidInputError("voltage is empty; give one cycle of it, as long as a row of W")
+        object.__setattr__(self, "voltage", voltage)
 
     def project(self, W: FloatMatrix) -> FloatMatrix:
         """Mean power of each row, (m, 1)."""
@@ -121,11 +134,11 @@ class BernoulliZ(Prior):
     weight: float
 
     def __post_init__(self) -> None:
-        _check_weight("weight", self.weight)
+        check_weight("weight", self.weight)
 
     def columns(self, Z: BinaryMatrix) -> FloatMatrix:
         """Weight · ones of each column, 0 where it is always on."""
-        ones = Z.sum(axis=0, dtype=np.float64)
+        ones = np.count_nonzero(Z, axis=0)
         return self.weight * np.where(ones == Z.shape[0], 0.0, ones)
 
 
@@ -141,7 +154,7 @@ class SwitchingZ(Prior):
     gap_before: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _check_weight("weight", self.weight)
+        check_weight("weight", self.weight)
         if self.gap_before is not None:
             gap_before = np.asarray(self.gap_before)
             if gap_before.ndim != 1 or gap_before.dtype != np.bool_:
@@ -158,4 +171,4 @@ class SwitchingZ(Prior):
             if len(self.gap_before) != len(Z):
                 raise InvalidInputError(f"gap_before has {len(self.gap_before)} entries; Z has {len(Z)} rows")
             switched = switched[~self.gap_before[1:]]
-        return np.asarray(self.weight * switched.sum(axis=0, dtype=np.float64))
+        return np.asarray(self.weight * np.count_nonzero(switched, axis=0))

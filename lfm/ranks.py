@@ -8,7 +8,7 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +29,31 @@ def primes(n: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def distinct_rows(Z: BinaryMatrix) -> tuple[BinaryMatrix, IntMatrix]:
-    """The different rows of Z (R, K), those with few ones first, and how often each occurs (R,)."""
+class Patterns(NamedTuple):
+    """The different rows of a Z (N, K): Z = rows[of]."""
+
+    rows: BinaryMatrix  # (R, K), those with few ones first
+    counts: IntMatrix  # (R,), how often each occurs
+    of: NDArray[np.intp]  # (N,), which of them each row of Z is
+
+
+def distinct_rows(Z: BinaryMatrix) -> Patterns:
+    """The different rows of Z, once each. Runs of equal rows, as in a record over time, cost one pass."""
     packed = np.packbits(Z, axis=1)
-    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    order = np.argsort(Z[first].sum(axis=1, dtype=np.int64), kind="stable")
-    return np.ascontiguousarray(Z[first[order]]), counts[order].astype(np.int64)
+    begins = np.ones(len(Z), dtype=np.bool_)
+    np.any(packed[1:] != packed[:-1], axis=1, out=begins[1:])
+    starts = np.flatnonzero(begins)
+    lengths = np.diff(starts, append=len(Z))
+    keys = packed[starts].view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, found = np.unique(keys, return_index=True, return_inverse=True)
+    rows = Z[starts[first]]
+    order = np.argsort(rows.sum(axis=1, dtype=np.int64), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    of = place[found]
+    counts = np.zeros(len(rows), dtype=np.int64)
+    np.add.at(counts, of, lengths)
+    return Patterns(np.ascontiguousarray(rows[order]), counts, np.repeat(of, lengths))
 
 
 @compiled
@@ -118,8 +136,7 @@ class Dependence:
 
 def column_dependences(Z: ArrayLike) -> list[Dependence]:
     """Each column of Z that is a combination of other columns, with that combination; empty if rank K."""
-    Z = check_binary("Z", Z)
-    rows = distinct_rows(Z)[0].astype(np.int64)
+    rows = check_binary("Z", Z).astype(np.int64)
     K = rows.shape[1]
     for p in primes(2):
         chosen = independent_rows(rows, p)
@@ -140,9 +157,13 @@ def column_dependences(Z: ArrayLike) -> list[Dependence]:
     raise InvalidInputError("Z has minors divisible by two large primes; its rank could not be determined")
 
 
-def check_independent(Z: BinaryMatrix) -> None:
-    """RankDeficientError, naming the columns to blame, unless Z (N, K) has rank K."""
-    N, K = Z.shape
+def check_independent(Z: BinaryMatrix, *, N: int | None = None) -> None:
+    """RankDeficientError, naming the columns to blame, unless Z has rank K.
+
+    Z (R, K) may be the distinct rows alone of a matrix of N rows.
+    """
+    K = Z.shape[1]
+    N = len(Z) if N is None else N
     if N < K:
         raise RankDeficientError(
             f"Z has N = {N} rows and K = {K} columns, so rank(Z) < K; give more rows or fewer features"

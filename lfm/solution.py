@@ -77,6 +77,10 @@ def transform(solution: Solution, U: ArrayLike) -> Solution:
     U is a regular (K, K) matrix, usually of integers. NotEquivalentError if U is singular or if ZU is
     not binary.
     """
+    if not isinstance(solution, Solution):
+        raise InvalidInputError(
+            f"solution must be a Solution, got {type(solution).__name__}; wrap it as Solution(Z, W)"
+        )
     U = check_real("U", U)
     if U.shape != (solution.K, solution.K):
         raise InvalidInputError(

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.dependencies import Pdc
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, RankDeficientError
+from lfm.errors import (
+    BinaryMatrix,
+    FloatMatrix,
+    InvalidInputError,
+    RankDeficientError,
+    check_rng,
+    check_weight,
+    check_whole,
+)
 from lfm.solution import Solution
 
 Dependency = tuple[int, int, Pdc]
@@ -19,6 +27,7 @@ Dependency = tuple[int, int, Pdc]
 IMAGE_SIDE = 30
 PATCH_SIDE = 7
 _MAX_DRAWS = 1000
+_FIRST_DRAWS = 20  # after which it is plain whether _MAX_DRAWS would do
 
 
 class Synthetic(NamedTuple):
@@ -51,22 +60,33 @@ def constrained_states(
 
     Raises RankDeficientError where the draw has rank below K (contradicting constraints, too few rows).
     """
+    K = check_whole("K", K, least=1)
+    N = check_whole("N", N, least=1)
+    check_rng("rng", rng)
     if N < K:
         raise InvalidInputError(f"N = {N} rows cannot have rank K = {K}; ask for at least K rows")
     if not 0 < p < 1:
         raise InvalidInputError(f"p must lie strictly between 0 and 1, got {p}")
+    for i, j, _ in dependencies:
+        if not (0 <= i < K and 0 <= j < K and i != j):
+            raise InvalidInputError(
+                f"dependencies name the pair ({i}, {j}); two different features from 0 to {K - 1} are needed"
+            )
     rows: list[BinaryMatrix] = []
     n_found = 0
-    for _ in range(_MAX_DRAWS):
+    for attempt in range(_MAX_DRAWS):
+        if attempt == _FIRST_DRAWS and n_found * _MAX_DRAWS < N * _FIRST_DRAWS:
+            break
         draw = (rng.random((max(4 * N, 1024), K)) < p).astype(np.uint8)
         kept = draw[_satisfies(draw, dependencies)]
         rows.append(kept)
         n_found += len(kept)
         if n_found >= N:
             break
-    else:
-        raise RankDeficientError(
-            f"only {n_found} of {N} rows could be drawn under {len(dependencies)} dependencies"
+    if n_found < N:
+        raise InvalidInputError(
+            f"only {n_found} of {N} rows could be drawn: hardly any row satisfies these {len(dependencies)} "
+            "dependencies; ask for fewer of them"
         )
     Z = np.concatenate(rows)[:N]
     rank = int(np.linalg.matrix_rank(Z.astype(np.float64)))
@@ -84,6 +104,7 @@ def with_bias(Z: BinaryMatrix) -> BinaryMatrix:
 
 def blocks(K: int, n_blocks: int) -> list[Dependency]:
     """Dependencies that split K features into n_blocks runs, in each of which at most one is on."""
+    K, n_blocks = check_whole("K", K, least=1), check_whole("n_blocks", n_blocks, least=1)
     return [
         (int(i), int(j), Pdc.DISJOINT)
         for block in np.array_split(np.arange(K), n_blocks)
@@ -93,13 +114,15 @@ def blocks(K: int, n_blocks: int) -> list[Dependency]:
 
 def hierarchy(K: int, branching: int = 2) -> list[Dependency]:
     """Dependencies of a tree: a feature is on only while its parent (k − 1) // branching is on."""
+    K, branching = check_whole("K", K, least=1), check_whole("branching", branching, least=1)
     return [((k - 1) // branching, k, Pdc.IMPLIED_BY) for k in range(1, K)]
 
 
 def random_dependencies(K: int, n_pdc: int, rng: np.random.Generator) -> tuple[Dependency, ...]:
     """`n_pdc` distinct pairs i < j, each with a condition drawn at random."""
     pairs = list(itertools.combinations(range(K), 2))
-    if not 0 <= n_pdc <= len(pairs):
+    n_pdc = check_whole("n_pdc", n_pdc, least=0)
+    if n_pdc > len(pairs):
         raise InvalidInputError(
             f"n_pdc must lie between 0 and the {len(pairs)} pairs of K = {K}, got {n_pdc}"
         )
@@ -116,6 +139,8 @@ def images(
     X = ZW + noise · N(0, 1). `nonnegative` takes absolute values of W (for MEIBP) and of the noisy X.
     Draws of Z with rank below K are redrawn with new dependencies and counted in `n_rejected`.
     """
+    check_weight("noise", noise)
+    check_rng("rng", rng)
     Z, dependencies, n_rejected = _draw_states(N, K, n_pdc, rng)
     patches = np.zeros((K, IMAGE_SIDE, IMAGE_SIDE))
     for k in range(K):

@@ -66,6 +66,15 @@ def test_column_order_changes_nothing(brute_force) -> None:
     )
 
 
+def test_sixty_features_that_are_seldom_on_are_searched_to_the_end() -> None:
+    """Rows known early cut the tree: by the ellipsoid alone two million nodes do not suffice."""
+    Z = (np.random.default_rng(1).random((6000, 60)) < 0.03).astype(np.uint8)
+    found = enumerate_candidates(Z, max_nodes=50_000)
+    assert found.complete
+    assert not nonbinarity(Z, found.U.T).any()
+    assert len(found) > 60
+
+
 def test_unit_vectors_stay_when_the_budget_is_spent() -> None:
     Z = with_bias(constrained_states(50, 8, [], np.random.default_rng(0)))
     found = enumerate_candidates(Z, max_nodes=5)
@@ -115,6 +124,10 @@ def test_sampled_points_lie_on_the_corrected_sphere() -> None:
         ([[1, 0], [np.nan, 1]], InvalidInputError, "NaN"),
         ([[1, 0], [0.5, 1]], InvalidInputError, "row 1, column 0 is .*0.5.*threshold"),
         ([1, 0, 1], InvalidInputError, "shape"),
+        (None, InvalidInputError, r"shape \(\)"),
+        ([[1, 0], [1]], InvalidInputError, "Z must be an array: .*inhomogeneous"),
+        ([[1, 0], [0, 1j]], InvalidInputError, "real numbers, got complex128"),
+        ([["a"]], InvalidInputError, "real numbers"),
         ([[1, 0, 1]], RankDeficientError, "N = 1 rows and K = 3"),
         ([[1, 0], [1, 0]], RankDeficientError, "column 1 is zero"),
         ([[1, 1], [0, 0]], RankDeficientError, "columns 0 and 1 are equal"),
@@ -129,13 +142,22 @@ def test_bad_states_are_named(Z, error, message) -> None:
 
 def test_bad_options_are_named() -> None:
     Z = np.eye(2)
-    with pytest.raises(InvalidInputError, match="max_nonbinarity must be a whole number of rows"):
+    with pytest.raises(
+        InvalidInputError, match="max_nonbinarity must be a whole number of at least 0, got -1"
+    ):
         enumerate_candidates(Z, max_nonbinarity=-1)
     with pytest.raises(InvalidInputError, match="for a share of the rows give"):
         enumerate_candidates(Z, max_nonbinarity=0.5)
-    with pytest.raises(InvalidInputError, match="max_nodes must be at least 1, got 0"):
+    with pytest.raises(InvalidInputError, match="max_nodes must be a whole number of at least 1, got 0"):
         enumerate_candidates(Z, max_nodes=0)
-    with pytest.raises(InvalidInputError, match="n_samples"):
-        sample_candidates(Z, n_samples=0, rng=np.random.default_rng(0))
+    for bad in (math.nan, math.inf, "a", None):
+        with pytest.raises(InvalidInputError, match="max_nonbinarity must be a whole number"):
+            enumerate_candidates(Z, max_nonbinarity=bad)
+    for bad in (0, 1.5, math.nan):
+        with pytest.raises(InvalidInputError, match="n_samples"):
+            sample_candidates(Z, n_samples=bad, rng=np.random.default_rng(0))
+    for bad in (None, 3, np.random.RandomState(0)):
+        with pytest.raises(InvalidInputError, match=r"write numpy\.random\.default_rng\(seed\)"):
+            sample_candidates(Z, n_samples=5, rng=bad)
     with pytest.raises(InvalidInputError, match="decay must be positive"):
         sample_candidates(Z, n_samples=5, decay=0.0, rng=np.random.default_rng(0))

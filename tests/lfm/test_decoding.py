@@ -89,5 +89,5 @@ def test_wrong_shapes_are_refused_with_the_numbers():
         decode_rows(np.zeros((4, 3)), np.zeros((2, 2)))
     with pytest.raises(InvalidInputError, match="no features"):
         decode_rows(np.zeros((4, 3)), np.zeros((0, 3)))
-    with pytest.raises(InvalidInputError, match="max_nodes must be at least 1, got 0"):
+    with pytest.raises(InvalidInputError, match="max_nodes must be a whole number of at least 1, got 0"):
         decode_rows(np.zeros((4, 3)), np.ones((1, 3)), max_nodes=0)

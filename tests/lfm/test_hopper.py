@@ -1,6 +1,7 @@
 import logging
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,7 +180,18 @@ def test_support_tells_certain_columns_from_doubtful_ones() -> None:
     np.testing.assert_allclose(sharp.support, 1.0)
     vague = hop(Solution(Z, 1e-3 * rng.standard_normal((4, 30))), priors=[GaussianW(1.0)])
     np.testing.assert_allclose(vague.support[2:], 1.0)
-    assert np.all((vague.support[:2] > 0.4) & (vague.support[:2] < 0.9))  # 2 of 3 solutions hold each
+    np.testing.assert_allclose(vague.support[:2], 2 / 3, atol=0.01)  # 2 of 3 solutions hold each
+    assert sharp.support_is_exact
+    assert vague.support_is_exact
+
+
+def test_support_of_too_many_solutions_is_a_share_of_the_chain_and_said_to_be() -> None:
+    Z = with_bias(constrained_states(400, 11, [], np.random.default_rng(0)))
+    solution = Solution(Z, 1e-3 * np.random.default_rng(0).standard_normal((12, 5)))
+    found = hop(solution, priors=[GaussianW(1.0)])  # 13·2¹⁰ by the bias alone, and more by chance
+    exact = hop(Solution(Z[:, 5:], solution.W[5:]), priors=[GaussianW(1.0)])
+    assert (found.support_is_exact, exact.support_is_exact) == (False, True)
+    assert np.all((found.support >= 0) & (found.support <= 1))
 
 
 def test_the_same_call_gives_the_same_answer() -> None:
@@ -213,6 +225,55 @@ def test_a_users_own_prior_needs_no_change_of_the_hopper(brute_force) -> None:
     assert found.objective_after == pytest.approx(best)
 
 
+class Scalar(Prior):
+    """A mistake: one price for all columns."""
+
+    def columns(self, Z):
+        return Z.sum()
+
+
+class Undefined(Prior):
+    """A mistake: prices that are not numbers."""
+
+    def features(self, W):
+        return np.full(len(W), np.nan)
+
+
+class Whole(Prior):
+    """A mistake: a prior that is no sum over columns and features."""
+
+    def value(self, solution):
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (Scalar(), r"Scalar\.columns returned shape \(\) where one price for each of 5"),
+        (Undefined(), r"Undefined\.features returned NaN"),
+        (Whole(), "Whole overrides value, which the hopper never asks for"),
+    ],
+)
+def test_a_users_prior_that_cannot_work_is_named(prior: Prior, message: str) -> None:
+    Z = constrained_states(60, 4, [(0, 1, Pdc.DISJOINT)], np.random.default_rng(0))
+    with pytest.raises(InvalidInputError, match=message):
+        hop(Solution(Z, np.eye(4)), priors=[prior])
+
+
+@pytest.mark.parametrize(
+    "as_given", [np.asarray, pd.DataFrame, np.asfortranarray, lambda a: a[:, ::-1][:, ::-1]]
+)
+def test_the_form_of_the_arrays_does_not_matter(as_given) -> None:
+    data = images(5, 80, 3, 0.1, np.random.default_rng(2))
+    start = random_equivalent(data.truth, np.random.default_rng(2))
+    found, same = (
+        hop(Solution(form(start.Z), form(start.W)), priors=[GaussianW(1.0)], X=form(data.X))
+        for form in (np.asarray, as_given)
+    )
+    np.testing.assert_array_equal(found.solution.Z, same.solution.Z)
+    np.testing.assert_array_equal(found.support, same.support)
+
+
 def test_sampled_candidates_work_and_are_said_to_be_incomplete(caplog) -> None:
     data = images(6, 200, 3, 0.1, np.random.default_rng(0))
     sampled = sample_candidates(data.truth.Z, n_samples=500, rng=np.random.default_rng(0))
@@ -235,10 +296,24 @@ def test_mistakes_are_named() -> None:
         hop(solution.Z, priors=priors)
     with pytest.raises(InvalidInputError, match="beta must be positive"):
         hop(solution, priors=priors, beta=-1.0)
-    with pytest.raises(InvalidInputError, match="n_steps must be at least 1"):
+    with pytest.raises(InvalidInputError, match="n_steps must be a whole number of at least 1, got 0"):
         hop(solution, priors=priors, n_steps=0)
     with pytest.raises(InvalidInputError, match="gamma"):
         hop(solution, priors=priors, gamma=-1.0)
+    with pytest.raises(InvalidInputError, match=r"beta must be positive .* got '1'"):
+        hop(solution, priors=priors, beta="1")
+    with pytest.raises(InvalidInputError, match=r"n_steps must be a whole number .* got 10\.5"):
+        hop(solution, priors=priors, n_steps=10.5)
+    with pytest.raises(InvalidInputError, match="n_restarts must be a whole number of at least 0, got -1"):
+        hop(solution, priors=priors, n_restarts=-1)
+    with pytest.raises(InvalidInputError, match="residual_tolerance must be a finite share"):
+        hop(solution, priors=priors, residual_tolerance=float("nan"))
+    with pytest.raises(InvalidInputError, match=r"rng must be a numpy\.random\.Generator, got 3"):
+        hop(solution, priors=priors, rng=3)
+    with pytest.raises(InvalidInputError, match="candidates must be a Candidates, got ndarray"):
+        hop(solution, priors=priors, candidates=np.eye(4))
+    with pytest.raises(InvalidInputError, match="objective of the start is inf"):
+        hop(Solution(solution.Z, 1e200 * solution.W), priors=priors)
     with pytest.raises(InvalidInputError, match=r"X has shape \(3, 3\)"):
         hop(solution, priors=priors, X=np.ones((3, 3)))
     with pytest.raises(InvalidInputError, match=r"candidates have length 3.*K = 4"):

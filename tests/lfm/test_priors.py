@@ -46,8 +46,8 @@ def test_a_prior_that_says_nothing_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("make", [GaussianW, LaplaceW, NonNegativeW, BernoulliZ, SwitchingZ])
-@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
-def test_bad_weights_are_named(make, weight: float) -> None:
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, "1", None, np.ones(2)])
+def test_bad_weights_are_named(make, weight: object) -> None:
     with pytest.raises(InvalidInputError, match="must be a finite number of at least 0, got"):
         make(weight)
 
@@ -59,5 +59,7 @@ def test_bad_companions_are_named() -> None:
         SwitchingZ(1.0, np.array([False, True])).value(SOLUTION)
     with pytest.raises(InvalidInputError, match="voltage has 3 samples and W has 2 columns"):
         PassiveSign(1.0, np.ones(3)).value(SOLUTION)
+    with pytest.raises(InvalidInputError, match="voltage is empty"):
+        PassiveSign(1.0, [])
     with pytest.raises(InvalidInputError, match="voltage holds 1 entries that are NaN"):
         PassiveSign(1.0, np.array([1.0, np.nan]))

@@ -26,7 +26,8 @@ def test_dependences_hold_and_their_number_is_the_rank_deficit(seed: int) -> Non
 
 def test_distinct_rows_with_their_counts_are_z_in_another_order() -> None:
     Z = (np.random.default_rng(0).random((200, 4)) < 0.5).astype(np.uint8)
-    rows, counts = distinct_rows(Z)
+    rows, counts, of = distinct_rows(Z)
+    np.testing.assert_array_equal(rows[of], Z)
     again = np.repeat(rows, counts, axis=0)
     assert sorted(map(tuple, again)) == sorted(map(tuple, Z))
     assert len(np.unique(rows, axis=0)) == len(rows)

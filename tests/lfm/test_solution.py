@@ -53,6 +53,8 @@ def test_what_is_not_equivalent_is_refused() -> None:
         transform(Solution(Z, W), [[2.0, 0.0], [0.0, 1.0]])
     with pytest.raises(NotEquivalentError, match="U is singular"):
         transform(Solution(Z, W), np.ones((2, 2)))
+    with pytest.raises(InvalidInputError, match=r"wrap it as Solution\(Z, W\)"):
+        transform(Z, np.eye(2))
     with pytest.raises(InvalidInputError, match=r"U has shape \(3, 3\)"):
         transform(Solution(Z, W), np.eye(3))
 

@@ -69,5 +69,19 @@ def test_bad_options_are_named() -> None:
         constrained_states(2, 3, [], rng)
     with pytest.raises(InvalidInputError, match="n_pdc must lie between 0 and the 3 pairs of K = 3, got 9"):
         random_dependencies(3, 9, rng)
+    with pytest.raises(InvalidInputError, match="K must be a whole number of at least 1, got 0"):
+        images(0, 10, 0, 0.1, rng)
+    with pytest.raises(InvalidInputError, match="noise must be a finite number of at least 0, got nan"):
+        images(3, 10, 0, float("nan"), rng)
+    with pytest.raises(InvalidInputError, match=r"rng must be a numpy\.random\.Generator"):
+        images(3, 10, 0, 0.1, None)
+    with pytest.raises(InvalidInputError, match=r"pair \(0, 7\); two different features from 0 to 2"):
+        constrained_states(10, 3, [(0, 7, Pdc.DISJOINT)], rng)
+    with pytest.raises(InvalidInputError, match="n_blocks must be a whole number of at least 1, got 0"):
+        blocks(4, 0)
+    with pytest.raises(InvalidInputError, match="branching must be a whole number of at least 1, got 0"):
+        hierarchy(4, 0)
+    with pytest.raises(InvalidInputError, match=r"rows could be drawn.*780 dependencies; ask for fewer"):
+        constrained_states(400, 40, blocks(40, 1), rng, p=0.9)
     with pytest.raises(InvalidInputError, match="p must lie strictly between 0 and 1"):
         constrained_states(10, 2, [], rng, p=1.0)
