@@ -2,25 +2,47 @@
 
 import numpy as np
 
-from lfm.decoding import decode_rows
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.decoding import decode
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
+from lfm.repeats import agreed_features, majority
 from lfm.solution import Solution
 
+_MAX_PASSES = 10  # of decoding and refitting in turn; each lowers the residual
 
-def repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | None:
+
+def repaired(
+    Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix, group: IntMatrix | None = None
+) -> Solution | None:
     """The solution near (Z, W) with the lowest residual, W refitted; None if none has rank K.
 
-    Tried are Z itself, and each row's nearest combination of the features W or of those that fit Z best: a
-    wrong bit in Z harms the refit, a wrong W the decoding.
+    Tried are Z itself, Z after a vote of the rows that repeat one another (`group`, see `lfm.repeats`), and
+    each row's nearest combination of the features W, of those that fit Z best, or of those that most groups
+    agree on: a wrong bit in Z harms the refit, a wrong W the decoding. From the best of them on, decoding
+    and refitting take turns while the residual falls.
     """
-    refit = _least_squares(Z, X)[0]
-    found: list[tuple[float, Solution]] = []
-    for states in (Z, decode_rows(X, W), decode_rows(X, refit)):
-        features, rank = _least_squares(states, X)
-        if rank == Z.shape[1]:
-            near = Solution(states, features)
-            found.append((near.residual(X), near))
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+    tried = [Z, decode(X, W).Z, decode(X, _least_squares(Z, X)[0]).Z]
+    if group is not None:
+        voted = majority(Z, group)
+        tried += [voted, decode(X, agreed_features(voted, X, group)).Z]
+    found = [near for near in (_fitted(states, X) for states in tried) if near is not None]
+    if not found:
+        return None
+    lowest, best = min(found, key=lambda pair: pair[0])
+    for _ in range(_MAX_PASSES):
+        near = _fitted(decode(X, best.W).Z, X)
+        if near is None or near[0] >= lowest * (1 - 1e-12):
+            break
+        lowest, best = near
+    return best
+
+
+def _fitted(Z: BinaryMatrix, X: FloatMatrix) -> tuple[float, Solution] | None:
+    """(residual, solution) of the best features for Z; None where rank(Z) < K."""
+    W, rank = _least_squares(Z, X)
+    if rank < Z.shape[1]:
+        return None
+    solution = Solution(Z, W)
+    return solution.residual(X), solution
 
 
 def _least_squares(Z: BinaryMatrix, X: FloatMatrix) -> tuple[FloatMatrix, int]:
