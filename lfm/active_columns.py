@@ -1,0 +1,182 @@
+"""The active set of LatentLasso: binary columns z_j with weights c_j ≥ 0, and what lowers its objective.
+
+½ tr(Xᵀ(I + M/τ)⁻¹X) + λ Σ_j c_j with M = Σ_j c_j z_j z_jᵀ; the first term is min_V ½‖X − Z_c V‖² + ½τ‖V‖²,
+Z_c = Z diag(√c). Owns the steps on c, the steps on the bits of the columns, and the choice of the K columns
+that explain X best together. Which column to add is the business of `lfm.steepest_column`.
+
+With G = ZᵀZ and H = ZᵀX the objective and its gradient need only G and HHᵀ, so the steps on c know neither N
+nor D.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.compiled import compiled
+from lfm.errors import BinaryMatrix, FloatMatrix
+
+_DROP_BELOW = 1e-4
+_WORTH_A_SWAP = 1e-3  # of ‖X − ZW‖²: below, the larger weight is kept
+_RIDGE = 1e-9  # of the mean of diag(G): dependent columns then cost a division by little, not by zero
+
+
+def _shrunk(gram: FloatMatrix, c: NDArray[np.float64], tau: float, right: FloatMatrix) -> FloatMatrix:
+    """(G diag(c) + τI)⁻¹ times `right`; regular for every c ≥ 0, also where entries are zero."""
+    return np.asarray(np.linalg.solve(gram * c + tau * np.eye(len(c)), right), dtype=np.float64)
+
+
+def loss_and_gradient(
+    c: NDArray[np.float64], gram: FloatMatrix, outer: FloatMatrix, tau: float
+) -> tuple[float, NDArray[np.float64]]:
+    """½ tr(Xᵀ(I + M/τ)⁻¹X) − ½‖X‖² and its gradient in c, from G = ZᵀZ and outer = ZᵀX(ZᵀX)ᵀ.
+
+    The gradient is −‖z_jᵀ(X − ZW)‖²/(2τ) with W = diag(c)(G diag(c) + τI)⁻¹ZᵀX.
+    """
+    half = _shrunk(gram, c, tau, outer)  # T·outer with T = (G diag(c) + τI)⁻¹
+    both = _shrunk(gram, c, tau, half.T)  # T·outer·Tᵀ, symmetric
+    return -0.5 * float(c @ np.diag(half)), -0.5 * tau * np.diag(both)
+
+
+class ActiveColumns(NamedTuple):
+    """The active columns and all that the steps on c need of them."""
+
+    Z: BinaryMatrix  # (N, J)
+    gram: FloatMatrix  # (J, J): ZᵀZ
+    cross: FloatMatrix  # (J, D): ZᵀX
+    c: NDArray[np.float64]  # (J,)
+
+    @classmethod
+    def of(cls, Z: BinaryMatrix, c: NDArray[np.float64], X: FloatMatrix) -> "ActiveColumns":
+        """The distinct columns of Z that have ones, equal ones with the sum of their c: M is the same."""
+        distinct, place = np.unique(Z, axis=1, return_inverse=True)
+        weights = np.zeros(distinct.shape[1])
+        np.add.at(weights, place.ravel(), c)
+        used = distinct.any(axis=0)
+        distinct = np.ascontiguousarray(distinct[:, used])
+        real = distinct.astype(np.float64)
+        return cls(distinct, real.T @ real, real.T @ X, weights[used])
+
+    def features(self, tau: float) -> FloatMatrix:
+        """B (J, D) = √c_j V_j: the features as they stand in X ≈ ZB, shrunk."""
+        return self.c[:, None] * _shrunk(self.gram, self.c, tau, self.cross)
+
+    def objective(self, tau: float, penalty: float) -> float:
+        """The objective without its constant ½‖X‖²."""
+        loss, _ = loss_and_gradient(self.c, self.gram, self.cross @ self.cross.T, tau)
+        return loss + penalty * float(self.c.sum())
+
+    def grown(self, z: BinaryMatrix, X: FloatMatrix) -> "ActiveColumns":
+        """The active set with the column z at c = 0, if z is new and has ones."""
+        if not z.any() or np.any(np.all(z[:, None] == self.Z, axis=0)):
+            return self
+        Z = np.column_stack([self.Z, z])
+        new = Z.T.astype(np.float64) @ z
+        gram = np.block([[self.gram, new[:-1, None]], [new[None, :]]])
+        cross = np.vstack([self.cross, z.astype(np.float64) @ X])
+        return ActiveColumns(Z, gram, cross, np.append(self.c, 0.0))
+
+    def descended(self, tau: float, penalty: float, n_steps: int) -> "ActiveColumns":
+        """The active set after up to n_steps proximal gradient steps on c, without columns of no weight."""
+        c = _descend(self, tau, penalty, n_steps) if len(self.c) else self.c
+        keep = c > _DROP_BELOW
+        return ActiveColumns(self.Z[:, keep], self.gram[np.ix_(keep, keep)], self.cross[keep], c[keep])
+
+    def slid(self, X: FloatMatrix, tau: float) -> "ActiveColumns":
+        """The active set with bits of its columns flipped where that lowers ½‖X − ZB‖² at the same B.
+
+        The penalty does not see Z, so the objective falls with it.
+        """
+        B = self.features(tau)
+        Z = self.Z.copy()
+        return ActiveColumns.of(Z, self.c, X) if _flip(Z, X @ B.T, B @ B.T) else self
+
+
+def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) -> NDArray[np.float64]:
+    """The c after up to n_steps proximal gradient steps, each as long as keeps the objective falling."""
+    outer = active.cross @ active.cross.T
+    c = active.c.copy()
+    loss, gradient = loss_and_gradient(c, active.gram, outer, tau)
+    step = 1e-2 / float(np.max(np.abs(gradient + penalty)) + 1e-300)
+    for _ in range(n_steps):
+        while True:
+            new = np.maximum(c - step * (gradient + penalty), 0.0)
+            change = new - c
+            new_loss, new_gradient = loss_and_gradient(new, active.gram, outer, tau)
+            quadratic = float(change @ change) / (2 * step)
+            if new_loss <= loss + float(gradient @ change) + quadratic or quadratic == 0.0:
+                break
+            step /= 2
+        if quadratic == 0.0 or float(np.max(np.abs(change))) <= 1e-7 * float(np.max(new) + 1e-300):
+            return new
+        # Barzilai and Borwein's length for the next step: the curvature differs by orders of magnitude
+        # between columns that are in use and columns near zero.
+        bend = float(change @ (new_gradient - gradient))
+        step = float(change @ change) / bend if bend > 0 else 2 * step
+        c, loss, gradient = new, new_loss, new_gradient
+    return c
+
+
+@compiled
+def _flip(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
+    """Bits of Z (N, J) flipped in place while ½‖X − ZB‖² falls, the best of a row first; how many.
+
+    along (N, J) = XBᵀ, overlap (J, J) = BBᵀ.
+    """
+    N, J = Z.shape
+    pull = np.empty(J)  # (x − zB)·B_j
+    least = 1e-9 * np.trace(overlap)  # above rounding: a flip and its return cannot both gain
+    n_flips = 0
+    for n in range(N):
+        for j in range(J):
+            pull[j] = along[n, j]
+            for k in range(J):
+                if Z[n, k]:
+                    pull[j] -= overlap[j, k]
+        while True:
+            best, at = least, -1
+            for j in range(J):
+                gain = (-pull[j] if Z[n, j] else pull[j]) - 0.5 * overlap[j, j]
+                if gain > best:
+                    best, at = gain, j
+            if at < 0:
+                break
+            n_flips += 1
+            sign = 1.0 if Z[n, at] else -1.0
+            Z[n, at] = 1 - Z[n, at]
+            for j in range(J):
+                pull[j] += sign * overlap[j, at]
+    return n_flips
+
+
+def best_together(active: ActiveColumns, K: int, energy: float, tau: float) -> NDArray[np.intp]:
+    """Which K columns (all, where there are fewer) explain X best together, ascending; energy = ‖X‖².
+
+    From the K of largest ‖B_j‖² = c_j‖V_j‖², one column is exchanged at a time, the best exchange first,
+    while the squared residual of least squares falls by more than a thousandth.
+    """
+    J = len(active.c)
+    order = np.argsort(-np.sum(active.features(tau) ** 2, axis=1), kind="stable")
+    inside, outside = order[:K], order[K:]
+    G = active.gram + _RIDGE * np.trace(active.gram) / max(J, 1) * np.eye(J)
+    H = active.cross
+    own = np.diag(G)[outside, None]
+    while len(outside):
+        inverse = np.linalg.inv(G[np.ix_(inside, inside)])
+        W = inverse @ H[inside]
+        shared = G[np.ix_(outside, inside)]
+        T = shared @ inverse  # of each column outside, what those inside say of it
+        left = H[outside] - shared @ W  # ZᵀX of what is left of X, for the columns outside
+        # Without column i inside, and with P = inverse_ii: the residual rises by ‖W_i‖²/P, the part of column
+        # j outside that the others do not span becomes own − shared·T + T_ji²/P, and its pull on what is then
+        # left of X becomes left_j + T_ji W_i/P.
+        P, squares = np.diag(inverse), np.sum(W**2, axis=1)
+        apart = own - np.sum(T * shared, axis=1, keepdims=True) + T**2 / P
+        pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
+        gain = np.where(apart > 1e-6 * own, pull / apart, 0.0) - squares / P
+        new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if gain[new, old] <= _WORTH_A_SWAP * (energy - float(np.sum(W * H[inside]))):
+            break
+        inside[old], outside[new] = outside[new], inside[old]
+        own = np.diag(G)[outside, None]
+    return np.sort(inside)
