@@ -144,13 +144,25 @@ def read_midi(path: Path) -> list[Note]:
     return sorted(notes, key=lambda note: (note.start_s, note.pitch))
 
 
+def match_notes(
+    found: Sequence[Note], true: Sequence[Note], *, onset_tolerance_s: float
+) -> list[tuple[int, int]]:
+    """(found, true) positions of equal pitch and near onset, one-to-one and as many as there can be."""
+    matched: list[tuple[int, int]] = []
+    for pitch in sorted({note.pitch for note in found} & {note.pitch for note in true}):
+        a = [i for i, note in enumerate(found) if note.pitch == pitch]
+        b = [j for j, note in enumerate(true) if note.pitch == pitch]
+        onsets = np.array([found[i].start_s for i in a])[:, None], np.array([true[j].start_s for j in b])
+        near = np.abs(onsets[0] - onsets[1]) <= onset_tolerance_s
+        matched += [
+            (a[row], b[column])
+            for row, column in zip(*linear_sum_assignment(near, maximize=True), strict=True)
+            if near[row, column]
+        ]
+    return matched
+
+
 def score_notes(found: Sequence[Note], true: Sequence[Note], *, onset_tolerance_s: float) -> NoteScores:
-    """Precision, recall and F1 of found notes, with the one-to-one matching that matches the most."""
-    matched = 0
-    for pitch in {note.pitch for note in found} & {note.pitch for note in true}:
-        a = np.array([note.start_s for note in found if note.pitch == pitch])
-        b = np.array([note.start_s for note in true if note.pitch == pitch])
-        near = np.abs(a[:, None] - b[None, :]) <= onset_tolerance_s
-        rows, columns = linear_sum_assignment(near, maximize=True)
-        matched += int(near[rows, columns].sum())
-    return NoteScores(len(found), len(true), matched, onset_tolerance_s)
+    """Precision, recall and F1 of found notes by `match_notes`."""
+    matched = match_notes(found, true, onset_tolerance_s=onset_tolerance_s)
+    return NoteScores(len(found), len(true), len(matched), onset_tolerance_s)

@@ -6,14 +6,18 @@ stopped, and a changed option or changed code redoes only what it touches.
 
 import io
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Outcome, Scale
@@ -50,7 +54,10 @@ def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
     log.info("%s: %s", name, reason)
     outcome: Outcome = import_module(f"nilm.experiments.{name}").run(scale)
     publish(
-        manifest, step, _files(name, outcome, scale), result={"title": outcome.title, "quick": scale.quick}
+        manifest,
+        step,
+        _files(name, outcome, scale),
+        result={"title": outcome.title, "ours": outcome.ours, "quick": scale.quick},
     )
     return True
 
@@ -92,17 +99,25 @@ def _page(name: str, outcome: Outcome, scale: Scale) -> str:
     return page.render(outcome=outcome, figure=figure, tables=tables, files=files, quick=scale.quick)
 
 
-def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Column names and cells as text; what is not known is a dash."""
+def _cells(frame: pd.DataFrame) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+    """(column's name, whether it holds numbers), and the cells as text; what is not known is a dash."""
     body = [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
-    return [str(column).replace("_", " ") for column in frame.columns], body
+    columns = [
+        (str(column).replace("_", " "), is_numeric_dtype(kind) and not is_bool_dtype(kind))
+        for column, kind in frame.dtypes.items()
+    ]
+    return columns, body
 
 
 def _cell(value: object) -> str:
     if value is None or value is pd.NA or value != value:  # NaN is not equal to itself
         return "–"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return "∞" if math.isinf(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return str(value)
 
 
@@ -112,7 +127,7 @@ def write_index(folder: Path) -> Path:
     for name in EXPERIMENTS:
         if (folder / f"{name}.html").is_file():
             result = recorded_result(folder / "manifest.json", name)
-            entries.append({"href": f"{name}.html", "title": result["title"], "quick": result["quick"]})
+            entries.append({"href": f"{name}.html", **result})
     index = folder / "index.html"
     write_text(index, environment().get_template("experiments.html").render(entries=entries))
     return index

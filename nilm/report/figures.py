@@ -33,11 +33,6 @@ def _day_axis(axes: Axes, window: Window) -> None:
         )  # fmt: skip
 
 
-def power_w(appliance: Appliance) -> FloatArray:
-    """The appliance's power (N,) in watts: its watts in the rows in which it is on."""
-    return appliance.on.astype(np.float64) * appliance.active_w
-
-
 def own_layers(n: int) -> int:
     """How many of `n` appliances get a layer of their own; the others share one, unless it is only one."""
     return n if n <= MOST_LAYERS + 1 else MOST_LAYERS
@@ -49,10 +44,10 @@ def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
     largest, others = result.appliances[:n_own], result.appliances[n_own:]
     days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
     layers: list[tuple[Appliance | None, FloatArray]] = [
-        (a, binned(power_w(a), result, window, bin_s=BIN_S)) for a in largest
+        (a, binned(a.power_w, result, window, bin_s=BIN_S)) for a in largest
     ]
     if others:
-        rest = np.sum([power_w(a) for a in others], axis=0)
+        rest = np.sum([a.power_w for a in others], axis=0)
         layers.append((None, binned(rest, result, window, bin_s=BIN_S)))
     # Always-on things lie at the bottom, so that what comes and goes is seen on a level base.
     layers.sort(key=lambda layer: float(np.nanstd(layer[1])) / (abs(float(np.nanmean(layer[1]))) + 1e-9))

@@ -23,12 +23,7 @@ def render_piano(found: Transcription) -> str:
         name="roll",
         size=(1080, 420),
         title="Piano roll",
-        text=f"{len(found.notes)} notes found, drawn by pitch against time"
-        + (
-            ""
-            if found.true_notes is None or found.scores is None
-            else f", over {len(found.true_notes)} notes of the MIDI file, {found.scores.n_matched} of them met"
-        ),
+        text=_roll_words(found),
     )
     n_down = -(-found.solution.K // _ACROSS)
     spectra = inline_svg(
@@ -57,6 +52,13 @@ def render_piano(found: Transcription) -> str:
             options=asdict(found.options),
         )
     )
+
+
+def _roll_words(found: Transcription) -> str:
+    words = f"{len(found.notes)} notes found, drawn by pitch against time"
+    if found.scores is None:
+        return words
+    return f"{words}, over the {found.scores.n_true} of the MIDI file, {found.scores.n_matched} of them met"
 
 
 def _draw_roll(figure: Figure, found: Transcription) -> None:

@@ -58,6 +58,7 @@ _SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "hatch.color": GROUND,
     "hatch.linewidth": 1.6,
+    **{f"boxplot.{part}props.color": TEXT for part in ("box", "whisker", "cap")},
     "legend.frameon": False,
     "path.simplify": True,
     "path.simplify_threshold": 0.2,

@@ -79,13 +79,17 @@ def hours_of(result: WeekResult, appliance: Appliance, window: Window) -> Hours:
     """Energy, seconds on and seconds with data for each hour, a row counted where it starts."""
     cell = (window.seconds(result.start_utc) // 3600).astype(np.int64)
     n = window.days * 24
-    data_s, on_s = (
-        np.bincount(rows, minlength=n)[:n].astype(np.float64) * np.float64(result.interval_s)
-        for rows in (cell, cell[appliance.on == 1])
+    data_s, on_s, full_s = (
+        np.bincount(cell, weights, minlength=n)[:n].astype(np.float64) * np.float64(result.interval_s)
+        for weights in (
+            None,
+            appliance.on,
+            appliance.on if appliance.amplitude is None else appliance.amplitude,
+        )
     )
     shape = (window.days, 24)
     return Hours(
-        energy_wh=(on_s * appliance.active_w / 3600).reshape(shape),
+        energy_wh=(full_s * appliance.active_w / 3600).reshape(shape),
         on_s=on_s.reshape(shape),
         data_s=data_s.reshape(shape),
     )

@@ -8,6 +8,7 @@ from nilm.notes import (
     PIANO_PITCHES,
     Note,
     Pitch,
+    match_notes,
     nearest_pitches,
     notes_of,
     pitch_hz,
@@ -63,6 +64,7 @@ def test_short_runs_and_weak_pitches_are_no_notes() -> None:
 def test_scores_match_each_note_once() -> None:
     true = [Note(60, 0.0, 1.0), Note(60, 1.0, 2.0), Note(64, 1.0, 2.0)]
     found = [Note(60, 0.04, 1.0), Note(60, 0.05, 1.0), Note(65, 1.0, 2.0), Note(60, 1.2, 2.0)]
+    assert match_notes(found, true, onset_tolerance_s=0.1) in ([(0, 0)], [(1, 0)])
     scores = score_notes(found, true, onset_tolerance_s=0.1)
     assert (scores.n_matched, scores.n_found, scores.n_true) == (1, 4, 3)
     assert scores.precision == pytest.approx(1 / 4)

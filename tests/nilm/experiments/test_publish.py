@@ -1,12 +1,15 @@
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from nilm.errors import OptionError
 from nilm.experiments import fig1, fig3, theorems
 from nilm.experiments.outcome import Scale
-from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
+from nilm.experiments.publish import _cell, chosen_experiments, run_experiment, write_index
+from nilm.report.svg import inline_svg
 
 
 def test_the_theorems_hold_as_diagnose_sees_them() -> None:
@@ -59,3 +62,19 @@ def test_an_unknown_experiment_is_answered_with_what_there_is() -> None:
     with pytest.raises(OptionError, match=r"no experiment fig9; there are .*fig3"):
         chosen_experiments(["fig9"])
     assert chosen_experiments(["fig3", "fig1"]) == ["fig1", "fig3"]
+
+
+def test_box_plots_are_readable_on_a_dark_page() -> None:
+    rows = pd.DataFrame(fig3.trials([12, 40], 2))
+    svg = inline_svg(
+        lambda figure: fig3._draw(figure, rows, [12, 40]), name="f", size=(900, 300), title="t", text="d"
+    )
+    assert "mathdefault" not in svg  # powers of ten are not printed as raw mathematics
+    assert "#000000" not in svg  # black lines would vanish
+
+
+def test_cells_are_read_by_people() -> None:
+    shown = [
+        _cell(value) for value in (True, np.bool_(False), 15163, 1.5163e4, 0.12345, math.inf, math.nan, "a")
+    ]
+    assert shown == ["yes", "no", "15,163", "15,163", "0.1235", "∞", "–", "a"]
