@@ -4,7 +4,8 @@ Owns the choice of estimator, what happens to rows that are unfit for a fit, and
 kept. It works on arrays; `nilm.disaggregate_week` does the same from file to file.
 """
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,15 +24,28 @@ from nilm.estimate import (
     with_misfits_decoded,
     without_traces,
 )
-from nilm.house_priors import evidence_priors, feeds_in, house_priors, paper_priors, price
+from nilm.feed_in import completed, first_amplitude, with_generator
+from nilm.generator import Generator, find_generator
+from nilm.house_priors import StateEvidence, evidence_priors, feeds_in, house_priors, paper_priors, price
 from nilm.results import FloatArray, TimeArray
 from nilm.unfit_rows import rows_with_state, states_of_unfit
+from nilm.voltage_response import at_steady_voltage
+
+log = logging.getLogger(__name__)
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
 # Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
 # those better than one, which proves nothing, so the residual may rise by the slack.
 TWINS, TWINS_SLACK = 0.03, 0.25
+SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
+MISSED_SWITCH = 10.0  # nats
+SUN_WORDS = (
+    "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
+    "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
+    "in which it feeds in. An appliance whose current had just the inverter's shape would be seen by night "
+    "only."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +60,16 @@ class Factorisation:
     at_noise_floor: bool | None
     feeds_in: bool
     notes: tuple[str, ...]
+    # (M,) where the last feature is a generator that varies: its size in each row in units of W[-1], 0 where
+    # it is off, 1 on the average of the rows where it is on. None where every feature is on or off.
+    amplitude: FloatArray | None = None
+
+    def without_generator(self) -> "Factorisation":
+        """The appliances alone; itself where no feature varies."""
+        if self.amplitude is None:
+            return self
+        Z, W = self.solution.Z[:, :-1], self.solution.W[:-1]
+        return replace(self, solution=Solution(Z, W), amplitude=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +77,9 @@ class Disaggregation:
     """Who was on when, and what each draws."""
 
     baseline: Solution  # the estimator's, over the rows `row`
-    hop: Hop  # over the rows of the fit
+    hop: Hop  # over the rows of the fit, without a generator that varies
     solution: Solution  # the hopped one, over the rows `row`
-    diagnosis: Identifiability  # of the hopped one, over the rows of the fit
+    diagnosis: Identifiability  # of what was hopped
     watts: FloatArray  # (K,) mean of voltage × current
     priors: str  # what decided between equivalent explanations, in words
     row: NDArray[np.int64]  # (M,) rows of the input
@@ -63,6 +87,7 @@ class Disaggregation:
     at_noise_floor: bool | None
     feeds_in: bool
     notes: tuple[str, ...]
+    amplitude: FloatArray | None = None  # (M,) of the last feature; see `Factorisation`
 
 
 def disaggregate(
@@ -130,45 +155,115 @@ def factorise(
             f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {MIN_ROWS} are needed: the "
             "quality of the week says why rows were left out"
         )
-    X = current[fit_rows]
     notes: list[str] = []
     gaps = _gaps_of(fit_rows, gap_before)
-    solution, at_noise_floor = fit_estimator(X, gaps, name, components, seed, callback, notes)
-    solution = without_traces(independent(solution, notes), notes)
-    generator = feeds_in(np.mean(X * _per_row(voltage, fit_rows), axis=1))
-    mean_v = _per_row(voltage, fit_rows).mean(axis=0)
-    solution = _without_twins(solution, X, house_priors(gaps, mean_v, feeds_in=generator)[0], notes)
-    solution = with_misfits_decoded(solution, X)
-    if name == "switching":
-        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
-    solution = refitted_if_poor(solution, X, notes)
-    if warm_start is not None:
-        solution = warmer(solution, X, warm_start, notes)
+    X, V = current[fit_rows], _per_row(voltage, fit_rows)
+    feeding = feeds_in(np.mean(X * V, axis=1))
+    sun = find_generator(X, V.mean(axis=0), gaps)
+    amplitude: FloatArray | None = None
+    if sun is None:
+        X = at_steady_voltage(X, V, gaps)
+        priors = house_priors(gaps, V.mean(axis=0), feeds_in=feeding)[0]
+        solution, at_noise_floor = _estimated(X, gaps, priors, name, components, seed, callback, notes)
+        solution = refitted_if_poor(solution, X, notes)
+        if warm_start is not None:
+            solution = warmer(solution, X, warm_start, notes)
+    else:
+        amplitude = first_amplitude(X, sun, gaps)
+        solution, at_noise_floor = _beside(
+            sun, amplitude, X, V, gaps, name, components, seed, callback, notes
+        )
+        solution, amplitude = completed(solution, X, sun, amplitude)
+        X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
     if isinstance(components, int) and components > solution.K:
         notes.append(
             f"{components} appliances were asked for; the data holds {solution.K} that can be told apart."
         )
-    if generator:
+    if feeding:
         notes.append(
             "Power flows out of the house at times: a generator (solar panels) is among the appliances, and "
             "its negative watts are meant."
         )
     unfit_rows = np.flatnonzero(finite & ~use)
-    same_state = states_of_unfit(solution, X, current[unfit_rows])
+    same_state = states_of_unfit(solution, X, current[unfit_rows], free=None if sun is None else sun.shape)
     row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
     Z = np.concatenate([solution.Z, solution.Z[same_state[same_state >= 0]]])
     order = np.argsort(row)
     row = row[order]
+    solution = Solution(Z[order], solution.W)
+    if sun is not None and amplitude is not None:
+        # A row that was left out of the fit had the sun of its neighbours.
+        solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
+        notes.append(SUN_WORDS)
     return Factorisation(
-        solution=Solution(Z[order], solution.W),
+        solution=solution,
         row=row,
         in_fit=use[row],
         gap_before=_gaps_of(row, gap_before),
         estimator=name,
         at_noise_floor=at_noise_floor,
-        feeds_in=generator,
+        feeds_in=feeding,
         notes=tuple(notes),
+        amplitude=amplitude,
     )
+
+
+def _estimated(
+    X: FloatArray,
+    gaps: NDArray[np.bool_],
+    priors: list[Prior],
+    name: str,
+    components: int | str,
+    seed: int,
+    callback: Callback | None,
+    notes: list[str],
+) -> tuple[Solution, bool | None]:
+    """The estimator's solution of X (N, D), repaired, and its certificate."""
+    solution, at_noise_floor = fit_estimator(X, gaps, name, components, seed, callback, notes)
+    solution = without_traces(independent(solution, notes), notes)
+    solution = _without_twins(solution, X, priors, notes)
+    solution = with_misfits_decoded(solution, X)
+    if name == "switching":
+        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
+    return solution, at_noise_floor
+
+
+def _beside(
+    sun: Generator,
+    amplitude: FloatArray,
+    X: FloatArray,
+    V: FloatArray,
+    gaps: NDArray[np.bool_],
+    name: str,
+    components: int | str,
+    seed: int,
+    callback: Callback | None,
+    notes: list[str],
+) -> tuple[Solution, bool | None]:
+    """The solution of X (N, D) beside a generator of this `amplitude` (N,), and its certificate.
+
+    Across the generator's shape the rows are exact, along it they are as good as the amplitude; so what is
+    left along it is looked at in several sizes, and the most plausible on and off times are kept. Each switch
+    that was seen and is not in them counts as a surprise of its own.
+    """
+    evidence = StateEvidence(gaps)
+    found = []
+    for share in SHARES:
+        priors = house_priors(gaps, V.mean(axis=0), feeds_in=False)[0]
+        words: list[str] = []
+        seen = X - np.outer(share * amplitude + (1 - share) * (X @ sun.shape), sun.shape)
+        # With nothing left along the shape no watts flow, and their sign says nothing.
+        solution, floor = _estimated(
+            seen, gaps, priors if share else priors[:-1], name, components, seed, callback, words
+        )
+        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
+        log.debug(
+            "share %g: K = %d, %.0f nats, %d missed", share, solution.K, surprise, sun.missed(solution.Z)
+        )
+        found.append((surprise, solution, floor, words))
+    _, solution, at_noise_floor, words = min(found, key=lambda f: f[0])
+    notes.extend(words)
+    return solution, at_noise_floor
 
 
 def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
@@ -196,11 +291,16 @@ def hop_house(
     """
     if prior not in PRIORS:
         raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
+    whole, amplitude = factorisation, factorisation.amplitude
+    if amplitude is not None:
+        current = current.copy()
+        current[whole.row] -= np.outer(amplitude, whole.solution.W[-1])  # what is left is on or off
+        factorisation = whole.without_generator()
     fitted = factorisation.in_fit
     rows = factorisation.row[fitted]
-    X = current[rows]
     mean_v = _per_row(voltage, rows).mean(axis=0)
     gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
+    X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
     baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
     generator = factorisation.feeds_in
     priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, feeds_in=generator)
@@ -216,18 +316,23 @@ def hop_house(
         notes.append("The search for equivalent explanations ended at its budget; there may be more.")
     # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
     Z = found.solution.Z[rows_with_state(baseline.Z, factorisation.solution.Z)]
+    W = found.solution.W
+    if amplitude is not None:
+        Z = np.column_stack([Z, whole.solution.Z[:, -1]])
+        W = np.vstack([W, whole.solution.W[-1]])
     return Disaggregation(
-        baseline=factorisation.solution,
+        baseline=whole.solution,
         hop=found,
-        solution=Solution(Z, found.solution.W),
+        solution=Solution(Z, W),
         diagnosis=diagnose(found.solution.Z, found.solution.W),
-        watts=found.solution.W @ mean_v / len(mean_v),
+        watts=W @ mean_v / len(mean_v),
         priors=words,
         row=factorisation.row,
         in_fit=fitted,
         at_noise_floor=factorisation.at_noise_floor,
         feeds_in=generator,
         notes=tuple(notes),
+        amplitude=amplitude,
     )
 
 

@@ -1,0 +1,59 @@
+"""Currents as they would be at a steady voltage: how loads follow the mains, measured and taken away.
+
+A heater's current rises with the voltage, a power supply's falls, a motor's hardly moves. To first order a
+row x at the relative voltage 1 + ℓ is x̄ + ℓ·x̄M, with one matrix M that holds what each waveform does (a
+heater is a left eigenvector of value 1, a power supply of value −1). M is measured where nothing switches:
+between neighbouring rows Δx = Δℓ·xM. So no load needs to be known, and a switch that makes the street sag
+no longer looks like a change of everything that is on.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.results import FloatArray
+
+MAX_DIRECTIONS = 24
+LEAST_SWING = 1e-5  # standard deviation of ℓ between rows, below which there is nothing to measure
+STRONGEST = 2.0  # |Δx| over |Δℓ·x|: more is no response to the voltage but a switch
+ROUNDS, OUTLYING = 3, 3.0  # pairs further off than this many typical residuals are left out of the next round
+MIN_PAIRS = 50  # for each direction
+
+
+def at_steady_voltage(X: FloatArray, voltage: FloatArray, gap_before: NDArray[np.bool_]) -> FloatArray:
+    """X (N, D) amperes as at the mean RMS voltage; voltage (N, D) volts, gap_before (N,).
+
+    X itself where the voltage does not move or too few rows are quiet.
+    """
+    rms = np.sqrt(np.mean(voltage**2, axis=1))
+    level = rms / rms.mean() - 1
+    follows = 1 + np.flatnonzero(~gap_before[1:])
+    step = level[follows] - level[follows - 1]
+    if len(follows) < MIN_PAIRS or np.std(step) < LEAST_SWING:
+        return X
+    basis = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, :MAX_DIRECTIONS]
+    scores = X @ basis
+    change = scores[follows] - scores[follows - 1]
+    driven = step[:, None] * (scores[follows] + scores[follows - 1]) / 2
+    response = _response(driven, change)
+    return X if response is None else X - level[:, None] * (scores @ response) @ basis.T
+
+
+def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
+    """M (r, r) with change ≈ driven·M over the pairs (P, r) in which nothing switches; None if they are few.
+
+    Ridge regression: M is supposed to be of order one, so that directions in which nothing is driven stay.
+    """
+    moved = np.linalg.norm(change, axis=1)
+    noise = np.median(moved)
+    quiet = moved <= noise + STRONGEST * np.linalg.norm(driven, axis=1)
+    r = change.shape[1]
+    response: FloatArray | None = None
+    for _ in range(ROUNDS):
+        if np.count_nonzero(quiet) < MIN_PAIRS * r:
+            return response
+        A, B = driven[quiet], change[quiet]
+        variance = np.median(np.sum((B if response is None else B - A @ response) ** 2, axis=1)) / r
+        response = np.linalg.solve(A.T @ A + variance * np.eye(r), A.T @ B)
+        left = np.linalg.norm(change - driven @ response, axis=1)
+        quiet = left <= OUTLYING * np.median(left[quiet])
+    return response
