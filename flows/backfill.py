@@ -1,41 +1,47 @@
 """The backfill flow: many weeks of many houses, on processes or a Dask cluster; one failing stops no other.
 
-A task is a whole week up to its solution, which depends on no other week. Publishing is done in the flow's
-own process, the weeks of a house in order of time, because appliances keep their ids from week to week: so
-the outputs do not depend on where and when each week was solved.
+A task is a whole week up to its solution, or its publication; both run on the workers, and the flow's own
+process only hands them out, in the order of `flows.turns`. So the outputs do not depend on where and when
+each week was worked out, and a second worker counts (docs/decisions/0170-publish-on-workers.md).
 """
 
 import logging
 import os
-from collections import deque
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow
-from prefect.futures import as_completed
+from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
-from pydantic import Field
 
 from flows import steps
 from flows.artifacts import progress, show_table
-from flows.settings import Components, Estimator, Settings, load_settings
+from flows.failures import WeeksFailedError, in_words
+from flows.settings import Components, Estimator, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
-from flows.weeks import Place, places
-from flows.weeks import houses as all_houses
-from nilm.errors import NilmError, OptionError
+from flows.turns import Job, Turns
+from flows.weeks import Place, places_of_houses
+from nilm.errors import OptionError
+
+if TYPE_CHECKING:
+    from prefect_dask.task_runners import DaskTaskRunner
 
 log = logging.getLogger(__name__)
 
 DASK_TIMEOUT_S = 10
+_TASKS = {"solve": solve_task, "publish": finish_task}
+_ENDED = {"solve": "solved", "publish": "published"}
 
 
-class BackfillError(NilmError):
+class BackfillError(WeeksFailedError):
     """Some weeks of a backfill failed; the others are done. `rows` is the summary of all."""
 
-    def __init__(self, message: str, rows: list[dict[str, Any]]) -> None:
-        super().__init__(message)
+    def __init__(self, failures: dict[Place, str], rows: list[dict[str, Any]]) -> None:
+        super().__init__(failures, len(rows))
         self.rows = rows
 
 
@@ -44,7 +50,7 @@ def backfill(
     houses: list[str] | None = None,
     weeks: str = "new",
     dask: str | None = None,
-    workers: Annotated[int, Field(ge=1)] | None = None,
+    workers: Workers | None = None,
     components: Components | None = None,
     estimator: Estimator | None = None,
     seed: int | None = None,
@@ -57,7 +63,7 @@ def backfill(
         houses: Folders of data/raw; all that have recordings if empty.
         weeks: A range such as 2015-wk01:2015-wk08, a list with commas, latest, or new.
         dask: Address of a running Dask scheduler, tcp://host:8786; processes on this machine if empty.
-        workers: Weeks at a time without Dask; one per core if empty.
+        workers: Weeks at a time without Dask; the setting if empty, and one per core without it.
         components: Number of features K, or auto; the setting if empty.
         estimator: What factorises the weeks; the setting if empty.
         seed: Seed of everything random; the setting if empty.
@@ -72,64 +78,88 @@ def backfill(
         data_root=data_root,
         outputs_root=outputs_root,
         workers=workers,
+    ).with_absolute_roots()  # a worker may run in another folder
+    chosen = places_of_houses(
+        houses,
+        weeks,
+        data_root=settings.data_root,
+        outputs_root=settings.outputs_root,
+        is_current=lambda place: steps.why_redo(place, settings) is None,
     )
-    chosen = _chosen(houses, weeks, settings)
     to_do = [place for place in chosen if steps.why_redo(place, settings) is not None]
-    log.info("%d weeks asked for, %d have work to do", len(chosen), len(to_do))
+    log.info("weeks asked for: %d; with work to do: %d", len(chosen), len(to_do))
+    if to_do and not dask:
+        settings.check_roots()
     failures = _work_out(to_do, settings, dask) if to_do else {}
     rows = [_row(place, failures.get(place)) for place in chosen]
     if rows:
         show_table("backfill", rows, f"{len(failures)} of {len(chosen)} weeks failed.")
     if failures:
-        place, reason = next(iter(failures.items()))
-        raise BackfillError(f"{len(failures)} of {len(chosen)} weeks failed; first {place}: {reason}", rows)
+        raise BackfillError(failures, rows)
     return rows
-
-
-def _chosen(houses: list[str] | None, weeks: str, settings: Settings) -> list[Place]:
-    """The weeks asked for, of each house in order of time."""
-    return [
-        place
-        for house in houses or all_houses(settings.data_root)
-        for place in places(
-            house,
-            weeks,
-            data_root=settings.data_root,
-            outputs_root=settings.outputs_root,
-            is_current=lambda place: steps.why_redo(place, settings) is None,
-        )
-    ]
 
 
 def _work_out(to_do: list[Place], settings: Settings, dask: str | None) -> dict[Place, str]:
     """What went wrong, for each week that failed; the others are solved and published.
 
-    A week is published as soon as it and every earlier one of its house is solved (or has failed).
+    A process that is killed breaks its whole pool, and nobody knows which week was to blame. So the weeks
+    that were lost are done again one at a time, in a new pool, before the others go on.
     """
-    failures: dict[Place, str] = {}
-    solved: set[Place] = set()
-    waiting = {place.house: deque(p for p in to_do if p.house == place.house) for place in to_do}
-    with progress("backfill", 2 * len(to_do)) as show, _runner(dask, settings) as runner:
-        futures = {runner.submit(solve_task, {"place": p, "settings": settings}): p for p in to_do}
-        done = 0
-        for future in as_completed(list(futures)):
-            place = futures[future]
-            _note_failure(place, future.result, failures)
-            solved.add(place)
-            show(done := done + 1, f"{place} solved")
-            in_turn = waiting[place.house]
-            while in_turn and in_turn[0] in solved:
-                place = in_turn.popleft()
-                if place not in failures:
-                    _note_failure(place, partial(finish_task, place, settings), failures)
-                show(done := done + 1, f"{place} published")
-    return failures
+    turns = Turns(to_do)
+    with progress("backfill", 2 * len(to_do)) as show:
+        while not turns.over:
+            runner, room = _runner(dask, 1 if turns.suspects else settings.workers)
+            with runner:
+                _hand_out(runner, room, turns, settings, show)
+    return turns.failures
 
 
-def _runner(dask: str | None, settings: Settings) -> TaskRunner[Any]:
-    """Where the weeks are solved; OptionError if there is no Dask at the address."""
+def _hand_out(
+    runner: TaskRunner[Any],
+    room: Callable[[], int],
+    turns: Turns,
+    settings: Settings,
+    show: Callable[[float, str], None],
+) -> None:
+    """Keep `room()` jobs running until all are done, or the pool breaks, or the last suspect has ended.
+
+    No more, though the runner has a queue of its own: what is submitted early would be done before what is
+    urgent later.
+    """
+    running: dict[PrefectFuture[Any], Job] = {}
+    finished: SimpleQueue[PrefectFuture[Any]] = SimpleQueue()
+    broken, suspected = False, bool(turns.suspects)
+    while True:
+        while not broken and len(running) < room() and (turns.suspects or not suspected):
+            job = turns.take()
+            if job is None:
+                break
+            future = runner.submit(_TASKS[job.step], {"place": job.place, "settings": settings})
+            running[future] = job
+            future.add_done_callback(finished.put)
+        if not running:
+            return
+        future = finished.get()
+        job = running.pop(future)
+        try:
+            future.result()
+            turns.done(job)
+        except BrokenExecutor:
+            broken = True
+            log.warning("%s: the process that worked on it was killed", job.place)
+            turns.lost(job, "the process that worked on it was killed, twice; too little memory?")
+        except Exception as error:  # noqa: BLE001 - whatever stops one week must not stop the others
+            reason = in_words(error)
+            log.error("%s failed: %s", job.place, reason)
+            turns.done(job, reason)
+        show(turns.n_ended, f"{job.place} {_ENDED[job.step]}")
+
+
+def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Callable[[], int]]:
+    """Where the jobs run and how many at a time; OptionError if there is no Dask at the address."""
     if dask is None:
-        return ProcessPoolTaskRunner(max_workers=settings.workers or os.cpu_count())
+        processes = workers or os.cpu_count() or 1
+        return ProcessPoolTaskRunner(max_workers=processes), lambda: processes
     try:
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner
@@ -137,20 +167,24 @@ def _runner(dask: str | None, settings: Settings) -> TaskRunner[Any]:
         raise OptionError("--dask needs the extra: pip install 'nilm-hopper[dask]'") from error
     try:
         with Client(dask, timeout=DASK_TIMEOUT_S, set_as_default=False) as client:  # type: ignore[no-untyped-call]
-            log.info("Dask at %s has %d workers", dask, len(client.scheduler_info()["workers"]))
+            there = len(client.scheduler_info()["workers"])
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"no Dask scheduler answers at {dask!r} ({error}); start one, `dask scheduler`"
+            f"no Dask scheduler answers at {dask!r} ({error}); start one with `dask scheduler` and give the "
+            "address that it prints, such as tcp://127.0.0.1:8786"
         ) from error
-    return DaskTaskRunner(address=dask)
+    if there:
+        log.info("Dask workers at %s: %d", dask, there)
+    else:
+        log.warning("Dask at %s has no worker yet; start one: dask worker %s --nthreads 1", dask, dask)
+    runner = DaskTaskRunner(address=dask)
+    return runner, partial(_threads, runner)
 
 
-def _note_failure(place: Place, work: Callable[[], Any], failures: dict[Place, str]) -> None:
-    try:
-        work()
-    except Exception as error:  # noqa: BLE001 - whatever stops one week must not stop the others
-        failures[place] = str(error) or type(error).__name__
-        log.error("%s failed: %s", place, failures[place])
+def _threads(runner: "DaskTaskRunner") -> int:
+    """How many threads the cluster has now, for workers come and go; one if it has none yet."""
+    threads: dict[str, int] = runner.client.nthreads()  # type: ignore[no-untyped-call]
+    return max(1, sum(threads.values()))
 
 
 def _row(place: Place, failure: str | None) -> dict[str, Any]:

@@ -6,6 +6,8 @@ name that is no setting is an error, in the file and in the environment: a missp
 """
 
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +26,7 @@ DEFAULT_FILE = Path("nilm.toml")
 
 Estimator = Literal["auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
+Workers = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseSettings):
@@ -44,7 +47,26 @@ class Settings(BaseSettings):
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
     min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")
     min_off_s: float = Field(0.0, ge=0, description="Shorter pauses do not end a run.")
-    workers: int | None = Field(None, ge=1, description="Weeks or hours at a time; all cores if not set.")
+    workers: Workers | None = Field(None, description="Weeks or hours at a time; all cores if not set.")
+
+    def with_absolute_roots(self) -> "Settings":
+        """The same, for a process that may run in another folder."""
+        roots = {"data_root": self.data_root.absolute(), "outputs_root": self.outputs_root.absolute()}
+        return self.model_copy(update=roots)
+
+    def check_roots(self) -> None:
+        """Raise OptionError before any work is done if one of the roots cannot be written to."""
+        for name in ("data_root", "outputs_root"):
+            root: Path = getattr(self, name)
+            try:
+                root.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=root) as probe:
+                    probe.write(b"room")
+            except OSError as error:
+                raise OptionError(
+                    f"{name} = {str(root)!r} cannot be written to: {error.strerror or error}; choose another "
+                    f"folder with --{name.replace('_', '-')} or NILM_{name.upper()}, or make it writable"
+                ) from error
 
     @classmethod
     def settings_customise_sources(
@@ -77,22 +99,33 @@ def load_settings(**overrides: Any) -> Settings:
     unknown = sorted(v for v in os.environ if v.upper().startswith("NILM_") and v.upper() not in known)
     if unknown:
         raise OptionError(f"{', '.join(unknown)} is no setting; there are {', '.join(sorted(known))}")
+    given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+        return Settings(**given)
     except ValidationError as error:
-        raise OptionError(_in_words(error)) from error
+        raise OptionError(_in_words(error, given)) from error
     except ValueError as error:  # the file is not TOML
         raise OptionError(f"{settings_file()} cannot be read: {error}") from error
 
 
-def _in_words(error: ValidationError) -> str:
-    lines = []
+def _in_words(error: ValidationError, given: Mapping[str, Any]) -> str:
+    faults: dict[str, list[str]] = {}
     for fault in error.errors():
         name = str(fault["loc"][0]) if fault["loc"] else "settings"
         if fault["type"] == "extra_forbidden":
-            lines.append(
+            said = (
                 f"{name!r} in {settings_file()} is no setting; there are {', '.join(Settings.model_fields)}"
             )
+            faults[said] = []
         else:
-            lines.append(f"{name} = {fault['input']!r}: {fault['msg'].lower()}")
-    return "; ".join(dict.fromkeys(lines))
+            said = f"{name} = {fault['input']!r}{_origin(name, given)}: "
+            faults.setdefault(said, []).append(fault["msg"].lower())
+    return "; ".join(said + ", or ".join(dict.fromkeys(why)) for said, why in faults.items())
+
+
+def _origin(name: str, given: Mapping[str, Any]) -> str:
+    """Where a setting's value came from, if not from the command itself."""
+    if name in given:
+        return ""
+    variables = {variable.upper(): variable for variable in os.environ}
+    return f" in {variables.get(f'NILM_{name.upper()}', settings_file())}"

@@ -44,9 +44,15 @@ def log_to_prefect() -> None:
             logger.addHandler(_RunLog())
 
 
+# What a backfill hands out runs in other processes than the flow's, hence the log.
 def _solve(place: Place, settings: Settings) -> None:
-    log_to_prefect()  # the task may run in another process than its flow
+    log_to_prefect()
     steps.solve(place, settings)
+
+
+def _finish(place: Place, settings: Settings) -> None:
+    log_to_prefect()
+    steps.finish(place, settings)
 
 
 ingest_hour_task = Task(
@@ -65,4 +71,4 @@ factorise_task = Task(
 hop_task = Task(steps.hop, name="hop", task_run_name="hop {place}", cache_policy=NO_CACHE)
 publish_task = Task(steps.publish, name="publish", task_run_name="publish {place}", cache_policy=NO_CACHE)
 solve_task = Task(_solve, name="solve", task_run_name="{place}", cache_policy=NO_CACHE)
-finish_task = Task(steps.finish, name="finish", task_run_name="{place}", cache_policy=NO_CACHE)
+finish_task = Task(_finish, name="finish", task_run_name="{place}", cache_policy=NO_CACHE)

@@ -1,10 +1,10 @@
 """The weekly flow: from a week's recordings to its report, redoing only what is out of date."""
 
-import errno
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.futures import PrefectFuture, as_completed
@@ -14,7 +14,8 @@ from pydantic import Field
 
 from flows import steps
 from flows.artifacts import progress, show_report, show_table
-from flows.settings import Components, Estimator, Settings, load_settings
+from flows.failures import CANNOT_WRITE, WeeksFailedError, in_words
+from flows.settings import Components, Estimator, Settings, Workers, load_settings
 from flows.tasks import (
     assemble_task,
     factorise_task,
@@ -31,7 +32,6 @@ from nilm.ukdale import weeks_present
 log = logging.getLogger(__name__)
 
 House = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _INGESTED, _FACTORISED, _HOPPED, _PUBLISHED = 35.0, 75.0, 85.0, 100.0  # percent of a typical week's time
 
 
@@ -45,23 +45,21 @@ def _run_name() -> str:
     return f"{asked['house']} {week}"
 
 
-@flow(
-    name="weekly",
-    flow_run_name=_run_name,
-    task_runner=cast(TaskRunner[Any], ThreadPoolTaskRunner(max_workers=os.cpu_count())),
-)
+@flow(name="weekly", flow_run_name=_run_name)
 def weekly(
     house: House,
     week: str = "latest",
     components: Components | None = None,
     estimator: Estimator | None = None,
     seed: int | None = None,
+    workers: Workers | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
 ) -> list[Path]:
     """Work out one week of a house, or all its new ones, and return the paths of the reports.
 
-    Steps whose inputs, options and code are as the manifest has them are not run again.
+    Steps whose inputs, options and code are as the manifest has them are not run again. Of several weeks one
+    that fails does not stop the others; the run fails at its end.
 
     Args:
         house: Folder of data/raw with the recordings, such as house_1.
@@ -70,12 +68,18 @@ def weekly(
         components: Number of features K, or auto; the setting if empty.
         estimator: What factorises the week; the setting if empty.
         seed: Seed of everything random; the setting if empty.
+        workers: Recordings read at a time; the setting if empty, and one per core without it.
         data_root: Folder of raw recordings and intermediate files; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.
     """
     log_to_prefect()
     settings = load_settings(
-        components=components, estimator=estimator, seed=seed, data_root=data_root, outputs_root=outputs_root
+        components=components,
+        estimator=estimator,
+        seed=seed,
+        workers=workers,
+        data_root=data_root,
+        outputs_root=outputs_root,
     )
     chosen = places(
         house,
@@ -86,7 +90,19 @@ def weekly(
     )
     if not chosen:
         log.info("%s: every week's report is current; nothing to do", house)
-    return [_work_out(place, settings) for place in chosen]
+    if len(chosen) == 1:
+        return [_work_out(chosen[0], settings)]
+    reports: list[Path] = []
+    failures: dict[Place, str] = {}
+    for place in chosen:
+        try:
+            reports.append(_work_out(place, settings))
+        except Exception as error:  # noqa: BLE001 - a bad week would hold up every later one, each Monday
+            failures[place] = in_words(error)
+            log.error("%s failed: %s", place, failures[place])
+    if failures:
+        raise WeeksFailedError(failures, len(chosen))
+    return reports
 
 
 def _work_out(place: Place, settings: Settings) -> Path:
@@ -97,6 +113,7 @@ def _work_out(place: Place, settings: Settings) -> Path:
             log.info("%s: the report is current; nothing to do", place)
         else:
             log.info("%s: %s", place, _shortened(reason))
+            settings.check_roots()
             _run_steps(place, settings)
     show_report(str(place), place.report)
     return place.report
@@ -105,18 +122,7 @@ def _work_out(place: Place, settings: Settings) -> Path:
 def _run_steps(place: Place, settings: Settings) -> None:
     with progress(str(place), _PUBLISHED) as show:
         recordings = steps.recordings(place)
-        futures = {
-            ingest_hour_task.submit(
-                recording,
-                place.ingest.hour_piece(recording),
-                calibration_file=place.ingest.calibration,
-                sampling=steps.sampling(settings),
-            ): recording
-            for recording in recordings
-        }
-        for done, future in enumerate(as_completed(list(futures)), start=1):
-            _give_up_if_unreadable(place, futures[future], future)
-            show(_INGESTED * done / len(futures), f"{done} of {len(futures)} recordings read")
+        _ingest_hours(place, recordings, settings, show)
         assemble_task(place.ingest, recordings, sampling=steps.sampling(settings))
         show(_INGESTED, "finding appliances")
         factorise_task(
@@ -133,12 +139,35 @@ def _run_steps(place: Place, settings: Settings) -> None:
     show_table(str(place), [steps.summary(place)], "The week in numbers; the report says more.")
 
 
+def _ingest_hours(
+    place: Place, recordings: list[Path], settings: Settings, show: Callable[[float, str], None]
+) -> None:
+    """Bring the rows of every recording up to date, `settings.workers` of them at a time."""
+    runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=settings.workers or os.cpu_count())
+    with runner:
+        futures: dict[PrefectFuture[Any], Path] = {
+            runner.submit(
+                ingest_hour_task,
+                {
+                    "recording": recording,
+                    "piece": place.ingest.hour_piece(recording),
+                    "calibration_file": place.ingest.calibration,
+                    "sampling": steps.sampling(settings),
+                },
+            ): recording
+            for recording in recordings
+        }
+        for done, future in enumerate(as_completed(list(futures)), start=1):
+            _give_up_if_unreadable(place, futures[future], future)
+            show(_INGESTED * done / len(futures), f"{done} of {len(futures)} recordings read")
+
+
 def _give_up_if_unreadable(place: Place, recording: Path, future: PrefectFuture[Any]) -> None:
     """Leave a recording out that the file system did not give after all tries; other errors stop the week."""
     try:
         future.result()
     except OSError as error:
-        if error.errno in _CANNOT_WRITE:  # no fault of the recording
+        if error.errno in CANNOT_WRITE:  # no fault of the recording
             raise
         give_up_hour(recording, place.ingest.hour_piece(recording), error)
 

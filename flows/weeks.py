@@ -4,7 +4,8 @@ A week is asked for as `2015-wk01`, as a range or list, as `latest` (the last on
 (every one whose report is missing or out of date). What is not there is answered with what is.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,10 @@ from nilm.errors import OptionError
 from nilm.ingest import WeekPaths
 from nilm.ukdale import Week, check_house, parse_weeks, weeks_present
 
+log = logging.getLogger(__name__)
+
 LATEST, NEW = "latest", "new"
+RANGE = ":"  # as in 2015-wk01:2015-wk08
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def places(
 ) -> list[Place]:
     """The places that `weeks` means for a house, in order of time; empty only for `new` with nothing to do.
 
-    OptionError for a house or week that has no recordings lists those that there are.
+    A range means those of its weeks that have recordings. OptionError for a house, a week or a whole range
+    without recordings lists those that there are.
     """
     check_house(house)
     known = houses(data_root)
@@ -111,11 +116,42 @@ def places(
         raise OptionError(f"{error}; the words {LATEST} and {NEW} are understood too") from error
     missing = [week for week in wanted if week not in present]
     if missing:
-        raise OptionError(
-            f"{house} has no recordings of {_in_short(missing)} in {data_root / 'raw' / house}; "
-            f"there are {_in_short(present)}"
-        )
-    return [place(week) for week in wanted]
+        words = f"{house} has no recordings of {_in_short(missing)} in {data_root / 'raw' / house}"
+        if RANGE not in weeks or len(missing) == len(wanted):
+            raise OptionError(f"{words}; there are {_in_short(present)}")
+        log.warning("%s; left out", words)
+    return [place(week) for week in wanted if week in present]
+
+
+def places_of_houses(
+    houses_asked: Sequence[str] | None,
+    weeks: str,
+    *,
+    data_root: Path,
+    outputs_root: Path,
+    is_current: Callable[[Place], bool],
+) -> list[Place]:
+    """The places that `weeks` means for several houses, all that there are if none is asked for.
+
+    OptionError as for `places`; but of all houses those that lack the weeks are left out with a word, unless
+    that leaves none.
+    """
+    chosen: list[Place] = []
+    lacking: list[OptionError] = []
+    for house in dict.fromkeys(houses_asked or houses(data_root)):
+        try:
+            chosen += places(
+                house, weeks, data_root=data_root, outputs_root=outputs_root, is_current=is_current
+            )
+        except OptionError as error:
+            if houses_asked:
+                raise
+            lacking.append(error)
+    if lacking and not chosen:
+        raise lacking[0]
+    for reason in lacking:
+        log.warning("left out: %s", reason)
+    return chosen
 
 
 def _in_short(weeks: list[Week]) -> str:

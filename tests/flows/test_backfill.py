@@ -1,5 +1,10 @@
 """The backfill flow: on processes, one failing week stops no other; the same outputs as week by week."""
 
+import multiprocessing
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -50,3 +55,22 @@ def test_no_dask_at_the_address(roots: tuple[Path, Path], monkeypatch: pytest.Mo
     monkeypatch.setattr("flows.backfill.DASK_TIMEOUT_S", 1)
     with pytest.raises(OptionError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         backfill(dask="tcp://127.0.0.1:9")
+
+
+def _kill_one_pool_process_at_work(data: Path) -> None:
+    """SIGKILL a process of the pool, as the system does when memory runs out, once a week is under way."""
+    while not any((data / "locks").glob("*.lock")):
+        time.sleep(0.01)
+    ours = multiprocessing.active_children()
+    os.kill(ours[0].pid or 0, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_killed_process_does_not_lose_the_backfill(roots: tuple[Path, Path]) -> None:
+    data, outputs = roots
+    killer = threading.Thread(target=_kill_one_pool_process_at_work, args=[data])
+    killer.start()
+    rows = backfill(workers=2)
+    killer.join()
+    assert [(row["week"], row["outcome"]) for row in rows] == [("2015-wk01", "done"), ("2015-wk02", "done")]
+    assert (outputs / "house_sim" / "2015-wk02" / "report.html").is_file()
