@@ -186,9 +186,9 @@ def test_support_tells_certain_columns_from_doubtful_ones() -> None:
 
 
 def test_support_of_too_many_solutions_is_a_share_of_the_chain_and_said_to_be() -> None:
-    Z = with_bias(constrained_states(400, 11, [], np.random.default_rng(0)))
-    solution = Solution(Z, 1e-3 * np.random.default_rng(0).standard_normal((12, 5)))
-    found = hop(solution, priors=[GaussianW(1.0)])  # 13·2¹⁰ by the bias alone, and more by chance
+    Z = with_bias(constrained_states(400, 12, [], np.random.default_rng(0)))
+    solution = Solution(Z, 1e-3 * np.random.default_rng(0).standard_normal((13, 5)))
+    found = hop(solution, priors=[GaussianW(1.0)])  # 14·2¹¹ of them by the bias alone
     exact = hop(Solution(Z[:, 5:], solution.W[5:]), priors=[GaussianW(1.0)])
     assert (found.support_is_exact, exact.support_is_exact) == (False, True)
     assert np.all((found.support >= 0) & (found.support <= 1))
