@@ -19,6 +19,14 @@
   const hide = () => { tip.hidden = true; };
   addEventListener("scroll", hide, { passive: true });
 
+  // A link to a folded card opens it.
+  const reveal = () => {
+    const fold = document.getElementById(location.hash.slice(1))?.querySelector(":scope > details");
+    if (fold) fold.open = true;
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
+
   if (timeline) {
     const days = JSON.parse(timeline.dataset.days);
     const rows = [...timeline.querySelectorAll("svg.row")];

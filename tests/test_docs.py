@@ -1,0 +1,99 @@
+"""What the pages say of the code is so: names that they print exist, and their programs run."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from nilm.week_files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
+
+ROOT = Path(__file__).parents[1]
+NOTES = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def quoted(text: str, pattern: str) -> list[str]:
+    """Every text in backquotes that matches `pattern` whole, each once, in order."""
+    return list(dict.fromkeys(q for q in re.findall(r"`([^`\n]+)`", text) if re.fullmatch(pattern, q)))
+
+
+def resolve(dotted: str) -> object:
+    """The module, class, function or field that `dotted` names; AttributeError if there is none."""
+    names = dotted.split(".")
+    found: object = importlib.import_module(names[0])
+    for n, name in enumerate(names[1:], start=2):
+        if hasattr(found, name):
+            found = getattr(found, name)
+        elif name in getattr(found, "__dataclass_fields__", {}):
+            return name
+        else:
+            try:
+                found = importlib.import_module(".".join(names[:n]))
+            except ModuleNotFoundError as error:
+                raise AttributeError(f"there is no {dotted}") from error
+    return found
+
+
+def map_of_the_paper() -> list[tuple[str, str, str]]:
+    """(item of the paper, functions, tests) of each row of the map."""
+    section = NOTES.split("## Where each part of the paper lives")[1].split("\n## ")[0]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in section.splitlines() if line.startswith("|")]
+    return [(item.strip(), functions, tests) for item, functions, tests in rows[2:]]
+
+
+@pytest.mark.parametrize("name", quoted(NOTES, r"(lfm|nilm)(\.\w+)+(\([^)]*\))?"))
+def test_every_name_in_the_notes_exists(name: str) -> None:
+    assert resolve(name.split("(")[0]) is not None
+
+
+@pytest.mark.parametrize("name", quoted(NOTES, r"\S*test_\w+\.py(::\w+)?"))
+def test_every_test_in_the_notes_exists(name: str) -> None:
+    file, _, function = name.partition("::")
+    path = ROOT / file if file.startswith("tests/") else ROOT / "tests" / "lfm" / file
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert not function or function in tests
+
+
+def test_every_numbered_item_of_the_paper_has_a_function_and_a_test() -> None:
+    rows = map_of_the_paper()
+    items = "; ".join(item for item, _, _ in rows)
+    numbered = {"Eq.": 10, "Theorem": 6, "Algorithm": 2, "Definition": 1, "Fig.": 4, "Table": 2}
+    missing = [
+        f"{word} {n}"
+        for word, last in numbered.items()
+        for n in range(1, last + 1)
+        if not re.search(rf"{re.escape(word)} {n}\b", items)
+    ]
+    assert not missing
+    assert not [item for item, functions, tests in rows if "`" not in functions or "test_" not in tests]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    lost = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not lost
+
+
+def test_the_page_of_outputs_lists_the_columns_as_they_are() -> None:
+    page = (ROOT / "docs" / "outputs.md").read_text(encoding="utf-8")
+
+    def columns(heading: str) -> list[str]:
+        section = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+        first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+        return [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
+
+    assert columns("appliances.csv") == list(APPLIANCE_COLUMNS)
+    assert columns("activations.csv and activations.parquet") == list(ACTIVATION_COLUMNS)
+
+
+def test_the_program_in_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert programs
+    for program in programs:
+        exec(compile(program, "README.md", "exec"), {})
+        assert capsys.readouterr().out
