@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 import numpy as np
 
-from nilm.errors import InputFileError
+from nilm.errors import InputFileError, NilmError
 from nilm.report import figures, palette
 from nilm.report.page import environment
 from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary
 from nilm.results import FloatArray
+from nilm.ukdale import Week
 
 _log = logging.getLogger(__name__)
 
@@ -37,10 +38,12 @@ class WeekLine:
 
     @property
     def explained(self) -> float | None:
-        """The share of the metered energy that the appliances explain."""
-        if self.summary is None or self.summary.metered_kwh <= 0:
+        """The share of the energy used that the appliances explain."""
+        if self.summary is None:
             return None
-        return 1 - self.summary.unexplained_kwh / self.summary.metered_kwh
+        generated_kwh = -sum(min(line.energy_kwh, 0.0) for line in self.summary.appliances)
+        used_kwh = self.summary.metered_kwh + generated_kwh
+        return 1 - self.summary.unexplained_kwh / used_kwh if used_kwh > 0 else None
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,21 @@ def render_index(outputs_root: Path) -> str:
     """The page `outputs/index.html`: every house and week that has a report."""
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
     houses = [HouseLine(folder.name, tuple(reversed(_weeks(folder)))) for folder in folders]
-    return environment().get_template("index.html").render(houses=[h for h in houses if h.weeks])
+    return (
+        environment()
+        .get_template("index.html")
+        .render(houses=[h for h in houses if h.weeks], others=_other_pages(outputs_root))
+    )
+
+
+def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
+    """(words, address) of the pages beside the houses: the paper's experiments and pieces of music."""
+    experiments = outputs_root / "experiments" / "index.html"
+    found = [("The paper, computed again", "experiments/index.html")] if experiments.is_file() else []
+    pieces = sorted(outputs_root.glob("piano/*/report.html"))
+    return found + [
+        (f"Notes of {page.parent.name}", f"piano/{quote(page.parent.name)}/report.html") for page in pieces
+    ]
 
 
 def render_house(outputs_root: Path, house: str) -> str:
@@ -113,11 +130,11 @@ def render_house(outputs_root: Path, house: str) -> str:
 
 
 def _weeks(folder: Path) -> list[WeekLine]:
-    """The weeks in a house's folder, oldest first: every folder that holds a report or a summary."""
+    """The weeks in a house's folder, oldest first: folders named like a week, with a report or a summary."""
     if not folder.is_dir():
         return []
     weeks = []
-    for path in sorted(p for p in folder.iterdir() if p.is_dir()):
+    for path in sorted(p for p in folder.iterdir() if p.is_dir() and _is_week(p.name)):
         if not ((path / "report.html").is_file() or (path / FILE_NAME).is_file()):
             continue
         try:
@@ -126,6 +143,15 @@ def _weeks(folder: Path) -> list[WeekLine]:
             _log.warning("%s", error)
             weeks.append(WeekLine(path.name, None, f"its {FILE_NAME} cannot be read; publish the week again"))
     return weeks
+
+
+def _is_week(name: str) -> bool:
+    """Whether a folder is called like a week; other folders, a piece of music's, are none of a house."""
+    try:
+        Week.parse(name)
+    except NilmError:
+        return False
+    return True
 
 
 def _rows(summaries: Sequence[WeekSummary]) -> list[ApplianceRow]:

@@ -73,9 +73,10 @@ class ApplianceView:
     appliance: Appliance
     anchor: str
     style: palette.Style
-    share: float | None  # of the metered energy
+    share: float | None  # of the energy used
     cost: float
     usual: str
+    lengths: str
     row: Markup
     heat: Markup
     most_wh: float
@@ -158,9 +159,10 @@ def _appliance(
         appliance=appliance,
         anchor=f"appliance-{index + 1}",
         style=palette.style_of(appliance.colour),
-        share=appliance.energy_kwh / result.metered_kwh if result.metered_kwh > 0 else None,
+        share=appliance.energy_kwh / result.used_kwh if result.used_kwh > 0 else None,
         cost=appliance.energy_kwh * result.tariff_per_kwh,
         usual=usual,
+        lengths=story.run_lengths(appliance.activations),
         row=strips.activations_row(appliance, holes, window),
         heat=strips.heat_map(appliance, hours, window, usual=usual),
         most_wh=float(np.abs(hours.energy_wh).max()),

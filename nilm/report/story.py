@@ -10,12 +10,15 @@ import numpy as np
 from markupsafe import Markup
 
 from nilm.certainty import SURE_SUPPORT
+from nilm.naming import duration_words
 from nilm.report import words
-from nilm.results import Appliance, Certainty, Quality, WeekResult
+from nilm.results import Activation, Appliance, Certainty, Quality, WeekResult
 
 MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
 LEAST_SUPPORT = 0.5
 LEAST_COVERAGE = 0.5
+ODD_LENGTH = 2.0  # times the typical run: a longer one is worth a look
+LEAST_RUNS = 3
 _OTHERS = {
     "identifiable": "no other explanation fits the data",
     "not identifiable": "other explanations fit the data as well but are less plausible (section 6)",
@@ -23,8 +26,8 @@ _OTHERS = {
 
 
 def explained_share(result: WeekResult) -> float | None:
-    """The share of the metered energy that the appliances explain; None where nothing was metered."""
-    return 1 - result.unexplained_kwh / result.metered_kwh if result.metered_kwh > 0 else None
+    """The share of the energy used that the appliances explain; None where nothing was used."""
+    return 1 - result.unexplained_kwh / result.used_kwh if result.used_kwh > 0 else None
 
 
 def span(result: WeekResult) -> str:
@@ -39,11 +42,19 @@ def span(result: WeekResult) -> str:
 def three_sentences(result: WeekResult) -> tuple[Markup, Markup, Markup]:
     """What was used, by what, and how far that can be trusted."""
     cost = result.metered_kwh * result.tariff_per_kwh
-    verb = "used" if result.metered_kwh >= 0 else "fed in more than it used, in all"
-    first = Markup("{}, {} {} {}, which is {} at {} per kWh.").format(
+    generated = (
+        Markup("{} and generated {}; the meter counted ").format(
+            words.fixed(result.used_kwh, 1, "kWh"), words.fixed(result.generated_kwh, 1, "kWh")
+        )
+        if result.generated_kwh
+        else ""
+    )
+    nothing_told = result.metered_kwh < 0 and not generated
+    first = Markup("{}, {} {} {}{}, which is {} at {} per kWh.").format(
         span(result),
         result.house,
-        verb,
+        "fed in more than it used, in all" if nothing_told else "used",
+        generated,
         words.fixed(result.metered_kwh, 1, "kWh"),
         words.money(cost, result.currency),
         words.money(result.tariff_per_kwh, result.currency),
@@ -61,7 +72,9 @@ def _by_what(result: WeekResult) -> Markup:
     ]
     share = explained_share(result)
     explains = (
-        Markup("explain{} {} of it").format("s" if n == 1 else "", words.percent(share))
+        Markup("explain{} {} of {}").format(
+            "s" if n == 1 else "", words.percent(share), "what was used" if result.generated_kwh else "it"
+        )
         if share is not None
         else Markup("{} found").format("was" if n == 1 else "were")
     )
@@ -136,6 +149,19 @@ def cautions(result: WeekResult) -> list[Markup]:
             )
         )
     return found
+
+
+def run_lengths(activations: Sequence[Activation]) -> str:
+    """How long its runs are, and when the longest was if it stands out: a fault, or a mistake of ours."""
+    if not activations:
+        return "no run was long enough to count"
+    lengths = [run.duration_s for run in activations]
+    typical, longest = float(np.median(lengths)), int(np.argmax(lengths))
+    said = f"typically {duration_words(typical)}"
+    if lengths[longest] <= ODD_LENGTH * typical or len(lengths) < LEAST_RUNS:
+        return said
+    start = words.day(activations[longest].start_utc, "%a %-d %b %H:%M")
+    return f"{said}; the longest {duration_words(lengths[longest])}, from {start}"
 
 
 def residual(certainty: Certainty) -> str:

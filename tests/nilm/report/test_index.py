@@ -79,6 +79,19 @@ def test_folders_without_a_report_are_no_weeks(outputs: Path) -> None:
     assert "empty_house" not in html
 
 
+def test_music_and_experiments_are_no_houses_but_have_their_links(
+    outputs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for page in ("piano/bach 850/report.html", "experiments/index.html"):
+        (outputs / page).parent.mkdir(parents=True)
+        (outputs / page).write_text("x", encoding="utf-8")
+    html = render_index(outputs)
+    assert 'href="piano/bach%20850/report.html"' in html
+    assert 'href="experiments/index.html"' in html
+    assert html.count("<table") == 1
+    assert caplog.text == ""
+
+
 def test_an_index_of_nothing_says_so(tmp_path: Path) -> None:
     assert "no report yet" in render_index(tmp_path)
     assert "no report yet" in render_index(tmp_path / "nowhere")
