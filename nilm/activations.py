@@ -49,7 +49,7 @@ def gaps_before(start_utc: TimeArray, interval_s: float) -> NDArray[np.bool_]:
     return np.concatenate([[True], step_s > 1.5 * interval_s])
 
 
-def energy_kwh(active_w: float, n_rows: int, interval_s: float) -> float:
+def energy_kwh(active_w: float, n_rows: float, interval_s: float) -> float:
     """The energy of `n_rows` rows at `active_w` watts, in kWh to ENERGY_DECIMALS places."""
     return round(active_w * n_rows * interval_s / _J_PER_KWH, ENERGY_DECIMALS)
 
@@ -61,17 +61,19 @@ def find_activations(
     interval_s: float,
     active_w: float,
     options: ActivationOptions,
+    amplitude: NDArray[np.float64] | None = None,
 ) -> tuple[Activation, ...]:
     """The activations of one appliance, in time order, from its column `on` (N,) of zeros and ones.
 
     Runs closer than `min_off_s` are merged first, then runs shorter than `min_on_s` are left out (as in
     NILMTK); a run that touches a gap is kept, for its true length is not known. With both at 0 the energies
     add up exactly to `energy_kwh` of all rows that are on; each left-out run takes its share with it.
+    `amplitude` (N,) counts a row as more or less than one at `active_w`.
     """
     column = np.asarray(on, dtype=np.int64)
     gaps = gaps_before(start_utc, interval_s)
     one_row = np.timedelta64(round(interval_s * 1e9), "ns")
-    on_until = np.concatenate([[0], np.cumsum(column)])
+    on_until = np.concatenate([[0], np.cumsum(column if amplitude is None else amplitude)])
     found = []
     for first, last in _merged_runs(column, gaps, options.min_off_s / interval_s):
         cut = bool(gaps[first]) or last + 1 == len(column) or bool(gaps[last + 1])
@@ -80,11 +82,11 @@ def find_activations(
             continue
         # Differences of rounded running totals: their sum is the rounded total, whatever is between.
         energy = round(
-            energy_kwh(active_w, int(on_until[last + 1]), interval_s)
-            - energy_kwh(active_w, int(on_until[first]), interval_s),
+            energy_kwh(active_w, float(on_until[last + 1]), interval_s)
+            - energy_kwh(active_w, float(on_until[first]), interval_s),
             ENERGY_DECIMALS,
         )
-        n_on = int(on_until[last + 1] - on_until[first])
+        n_on = float(on_until[last + 1] - on_until[first])
         found.append(
             Activation(
                 start_utc=start_utc[first].astype("datetime64[ns]"),

@@ -44,6 +44,7 @@ class Load:
     share_of_time: float
     activations: tuple[Activation, ...]
     energy_kwh: float  # active_w × time on, to the milliwatt-hour
+    amplitude: FloatArray | None = None  # (N,) in units of active_w, where it varies
 
 
 def measure_loads(
@@ -61,6 +62,8 @@ def measure_loads(
         measures = measure_waveform(W[k], voltage_v)
         active_w = round(measures.active_w, 3)
         share = float(Z[:, k].mean())
+        varies = k == hopped.solution.K - 1  # a generator that does is the last feature
+        amplitude = hopped.factorised.amplitude if varies else None
         loads.append(
             Load(
                 current_a=W[k],
@@ -72,9 +75,15 @@ def measure_loads(
                 thd=round(measures.thd, 4),
                 share_of_time=round(share, 6),
                 activations=find_activations(
-                    Z[:, k], start_utc, interval_s=interval_s, active_w=active_w, options=options
+                    Z[:, k],
+                    start_utc,
+                    interval_s=interval_s,
+                    active_w=active_w,
+                    options=options,
+                    amplitude=amplitude,
                 ),
-                energy_kwh=energy_kwh(active_w, int(Z[:, k].sum(dtype=np.int64)), interval_s),
+                energy_kwh=energy_kwh(active_w, float(np.cumsum(hopped.sizes[:, k])[-1]), interval_s),
+                amplitude=amplitude,
             )
         )
     return loads
@@ -85,11 +94,10 @@ def suggested_parts(
 ) -> dict[int, PartOf]:
     """The likely parts by feature, without those that the analyst undid."""
     gaps = gaps_before(start_utc, hopped.factorised.interval_s)
-    return {
-        p.part: p
-        for p in likely_parts(hopped.solution.Z, gaps)
-        if appliance_ids[p.part] not in analyst.not_parts
-    }
+    Z = hopped.solution.Z
+    if hopped.factorised.amplitude is not None:
+        Z = Z[:, :-1]  # what runs only by day is no part of the sun
+    return {p.part: p for p in likely_parts(Z, gaps) if appliance_ids[p.part] not in analyst.not_parts}
 
 
 def name_loads(
@@ -152,6 +160,7 @@ def build_appliances(
                 name_score=score,
                 kind=load.kind,
                 current_a=load.current_a,
+                amplitude=load.amplitude,
                 active_w=load.active_w,
                 rms_a=load.rms_a,
                 power_factor=load.power_factor,

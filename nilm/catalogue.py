@@ -27,7 +27,7 @@ from nilm.naming import power_words
 from nilm.results import CatalogueChanges
 from nilm.store import read_json, write_json
 from nilm.ukdale import Week
-from nilm.waveform_measures import ALWAYS_ON, HEATER, resample_cycle
+from nilm.waveform_measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
 
 log = logging.getLogger(__name__)
 
@@ -141,6 +141,8 @@ def _distance(wave: FloatArray, kind: str, known: Sighting) -> float:
     other = known.current_a
     if len(other) != len(wave):
         other = resample_cycle(other, len(wave))
+    if kind == known.kind == GENERATOR and other.any():  # the sun makes its size, the inverter its shape
+        other = other * (np.linalg.norm(wave) / np.linalg.norm(other))
     size = max(float(np.linalg.norm(wave)), float(np.linalg.norm(other)), _SMALLEST_A * math.sqrt(len(wave)))
     heaters = kind == known.kind == HEATER
     limit = MAX_DISTANCE_ALWAYS_ON if always_on else MAX_DISTANCE_HEATER if heaters else MAX_DISTANCE

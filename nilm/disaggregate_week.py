@@ -11,11 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import block_diag
 
+from lfm import CorrectionKind
 from nilm.catalogue import read_catalogue
 from nilm.disaggregate import PRIORS, Disaggregation, Factorisation, factorise, hop_house
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.estimate import Callback, check_components, check_estimator
+from nilm.feed_in import current_of
 from nilm.results import FloatArray
 from nilm.solutions import (
     Factorised,
@@ -111,6 +114,7 @@ def factorise_week(
         at_noise_floor=found.at_noise_floor,
         feeds_in=found.feeds_in,
         notes=found.notes,
+        amplitude=found.amplitude,
     )
     save_factorised(out_path, factorised)
     record(out_path.parent / "manifest.json", step, [out_path])
@@ -138,6 +142,7 @@ def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, wave
             at_noise_floor=factorised.at_noise_floor,
             feeds_in=factorised.feeds_in,
             notes=factorised.notes,
+            amplitude=factorised.amplitude,
         ),
         current,
         table.voltage_v.astype(np.float64),
@@ -153,14 +158,21 @@ def _hopped(factorised: Factorised, found: Disaggregation, X: FloatArray) -> Hop
     diagnosis = found.diagnosis
     assert diagnosis.rank_W is not None
     fitted = factorised.in_fit
-    before = float(np.linalg.norm(X - factorised.solution.product()[fitted]))
-    after = float(np.linalg.norm(X - found.solution.product()[fitted]))
+    before = float(np.linalg.norm(X - current_of(factorised.solution, found.amplitude)[fitted]))
+    after = float(np.linalg.norm(X - current_of(found.solution, found.amplitude)[fitted]))
+    U, support = found.hop.U, found.hop.support
+    corrections = [(c.kind.value, c.on_terms, c.feature_terms) for c in found.hop.corrections]
+    varying = int(found.amplitude is not None)
+    if varying:  # it is in every explanation as it was found, and like nothing else
+        U, support = block_diag(U, [1.0]), np.append(support, 1.0)
+        itself = ((len(corrections), 1.0),)
+        corrections.append((CorrectionKind.UNCHANGED.value, itself, itself))
     return Hopped(
         factorised=factorised,
         solution=found.solution,
-        U=found.hop.U,
-        support=found.hop.support,
-        corrections=tuple((c.kind.value, c.on_terms, c.feature_terms) for c in found.hop.corrections),
+        U=U,
+        support=support,
+        corrections=tuple(corrections),
         priors=found.priors,
         objective_before=float(found.hop.objective_before),
         objective_after=float(found.hop.objective_after),
@@ -172,8 +184,8 @@ def _hopped(factorised: Factorised, found: Disaggregation, X: FloatArray) -> Hop
         n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
         dependencies=tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
         bias_features=diagnosis.bias_features,
-        rank_Z=diagnosis.rank_Z,
-        rank_W=diagnosis.rank_W,
+        rank_Z=diagnosis.rank_Z + varying,
+        rank_W=diagnosis.rank_W + varying,
         notes=found.notes[len(factorised.notes) :],
     )
 

@@ -51,6 +51,13 @@ class Appliance:
     part_of: str | None = None  # appliance_id of the machine it is likely a part of
     part_evidence: str = ""
     not_told_apart_from: tuple[str, ...] = ()  # appliance_ids that no method separates from this week's data
+    amplitude: FloatArray | None = None  # (N,) its size in units of active_w, where that varies with the sun
+
+    @property
+    def power_w(self) -> FloatArray:
+        """(N,) its power in each row: active_w where it is on, or what its amplitude makes of it."""
+        size = self.on.astype(np.float64) if self.amplitude is None else self.amplitude
+        return size * self.active_w
 
 
 @dataclass(frozen=True)
@@ -157,3 +164,13 @@ class WeekResult:
     scores: Scores | None
     catalogue: CatalogueChanges
     provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests
+
+    @property
+    def generated_kwh(self) -> float:
+        """What generators made: the negative energies, as a positive number."""
+        return -sum(a.energy_kwh for a in self.appliances if a.energy_kwh < 0) + 0.0
+
+    @property
+    def used_kwh(self) -> float:
+        """What was used: the metered energy, and what generators took off it."""
+        return self.metered_kwh + self.generated_kwh

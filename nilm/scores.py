@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from lfm import hamming_error
 from nilm.errors import InputFileError, OptionError
 from nilm.results import ApplianceScore, Scores, TimeArray
+from nilm.solutions import sizes
 from nilm.submeters import Submeter
 
 FloatArray = NDArray[np.float64]
@@ -45,6 +46,12 @@ class Estimate:
     appliance_ids: tuple[str, ...]
     Z: NDArray[np.uint8]  # (N, K)
     watts: FloatArray  # (K,)
+    amplitude: FloatArray | None = None  # (N,) of a last feature that varies, in units of its watts
+
+    @property
+    def power_w(self) -> FloatArray:
+        """(N, K) watts of each feature in each row."""
+        return np.asarray(sizes(self.Z, self.amplitude) * self.watts, dtype=np.float64)
 
 
 def read_truth(path: Path, start_utc: TimeArray, *, interval_s: float) -> Truth:
@@ -84,7 +91,7 @@ def score_against_truth(
     scored = []
     for estimate in (before, after):
         Z = estimate.Z[rows]
-        power = Z * estimate.watts
+        power = estimate.power_w[rows]
         scored.append(
             tuple(
                 _score(
@@ -133,7 +140,7 @@ def score_against_submeters(
         scores, total = [], 0.0
         for k, submeter in matched:
             read = np.isfinite(submeter.watts)
-            y, y_hat = submeter.watts[read], estimate.watts[k] * estimate.Z[read, k]
+            y, y_hat = submeter.watts[read], estimate.power_w[read, k]
             total += float(y.sum()) * interval_s / _J_PER_KWH
             scores.append(
                 _score(

@@ -38,6 +38,8 @@ class Factorised:
     at_noise_floor: bool | None  # None where the estimator gives no certificate
     feeds_in: bool  # a generator is in the house: active power is negative at times
     notes: tuple[str, ...] = ()
+    # (M,) of a last feature that varies: its size in each row in units of W[-1], 0 where it is off
+    amplitude: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,19 @@ class Hopped:
     rank_Z: int
     rank_W: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """(M, K) how much of each feature is there: Z, and the amplitude of a last one that varies."""
+        return sizes(self.solution.Z, self.factorised.amplitude)
+
+
+def sizes(Z: NDArray[np.uint8], amplitude: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Z (M, K) as floats, its last column the `amplitude` (M,) unless that is None."""
+    size = Z.astype(np.float64)
+    if amplitude is not None:
+        size[:, -1] = amplitude
+    return size
 
 
 def save_factorised(path: Path, factorised: Factorised) -> None:
@@ -126,7 +141,9 @@ def _terms(pairs: list[list[float]]) -> Terms:
 
 def _factorised_parts(factorised: Factorised) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     header = {
-        name: value for name, value in vars(factorised).items() if name not in {"solution", "row", "in_fit"}
+        name: value
+        for name, value in vars(factorised).items()
+        if name not in {"solution", "row", "in_fit", "amplitude"}
     }
     arrays: dict[str, NDArray[Any]] = {
         "Z": factorised.solution.Z,
@@ -134,6 +151,8 @@ def _factorised_parts(factorised: Factorised) -> tuple[dict[str, NDArray[Any]], 
         "row": factorised.row,
         "in_fit": factorised.in_fit,
     }
+    if factorised.amplitude is not None:
+        arrays["amplitude"] = factorised.amplitude
     return arrays, header
 
 
@@ -142,6 +161,7 @@ def _factorised(arrays: dict[str, NDArray[Any]], header: dict[str, Any]) -> Fact
         solution=Solution(arrays["Z"], arrays["W"]),
         row=arrays["row"],
         in_fit=arrays["in_fit"],
+        amplitude=arrays.get("amplitude"),
         **header | {"notes": tuple(header["notes"])},
     )
 

@@ -14,11 +14,14 @@ _CLIPPED_SHARE = 0.97  # samples this close to a row's peak may stand at full sc
 _MAX_MISFIT = 3.0  # times the fit's own RMS residual: above it a row is no state that was seen
 
 
-def states_of_unfit(solution: Solution, X: FloatArray, unfit: FloatArray) -> NDArray[np.int64]:
+def states_of_unfit(
+    solution: Solution, X: FloatArray, unfit: FloatArray, *, free: FloatArray | None = None
+) -> NDArray[np.int64]:
     """For each row of `unfit` (n, D) a row of the fit X (N, D) that has its state; −1 where none is close.
 
     A row is compared with every state that the solution holds, on the samples away from its own peak; it has
-    the nearest one if their RMS distance is at most _MAX_MISFIT times that of the fit.
+    the nearest one if their RMS distance is at most _MAX_MISFIT times that of the fit. `free` (D,) is a
+    waveform of which each row may hold any amount.
     """
     if len(unfit) == 0:
         return np.zeros(0, dtype=np.int64)
@@ -30,7 +33,11 @@ def states_of_unfit(solution: Solution, X: FloatArray, unfit: FloatArray) -> NDA
         compared = np.abs(row) < _CLIPPED_SHARE * np.abs(row).max()
         if not compared.any():
             continue
-        distance = np.sqrt(np.mean((product[:, compared] - row[compared]) ** 2, axis=1))
+        left = product[:, compared] - row[compared]
+        if free is not None and free[compared].any():
+            shape = free[compared]
+            left = left - np.outer(left @ shape / (shape @ shape), shape)
+        distance = np.sqrt(np.mean(left**2, axis=1))
         best = int(np.argmin(distance))
         if distance[best] <= limit:
             found[n] = first[best]

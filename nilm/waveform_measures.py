@@ -14,8 +14,9 @@ from nilm.errors import OptionError
 
 FloatArray = NDArray[np.float64]
 
-ALWAYS_ON = "always on"  # two kinds that other modules ask for
+ALWAYS_ON = "always on"  # three kinds that other modules ask for
 HEATER = "resistive heater"
+GENERATOR = "generator"
 ALWAYS_ON_SHARE = 0.99  # of the rows that exist; a reading or two may miss even the always-on level
 _MIN_SHAPE_A = 0.005  # RMS amps below which a cycle has no shape worth a word
 _RESISTIVE_FIT = 0.97  # cosine between current and voltage
@@ -67,7 +68,7 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
     measures = measure_waveform(current, voltage)
     rms_v = float(np.sqrt(np.mean(voltage**2)))
     if measures.active_w < -0.05 * rms_v * measures.rms_a:
-        return "generator"
+        return GENERATOR
     if share_of_time >= ALWAYS_ON_SHARE:
         return ALWAYS_ON
     if measures.rms_a < _MIN_SHAPE_A:

@@ -76,7 +76,7 @@ def build_week(
         kinds=[load.kind for load in loads],
         energy_kwh=[load.energy_kwh for load in loads],
     )
-    power_w = hopped.solution.Z * np.array([load.active_w for load in loads])
+    power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
     parts = suggested_parts(hopped, rows.start_utc, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
@@ -150,13 +150,14 @@ def _scores(
     """Against the simulator's truth where there is one, else against the submeters, else None."""
     baseline = hopped.factorised.solution
     watts_before = baseline.W @ voltage_v / len(voltage_v)
-    before = Estimate(ids, baseline.Z, watts_before)
-    after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]))
+    amplitude = hopped.factorised.amplitude
+    before = Estimate(ids, baseline.Z, watts_before, amplitude)
+    after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]), amplitude)
     interval_s = hopped.factorised.interval_s
     if around.truth is not None:
         return score_against_truth(before, after, around.truth, interval_s=interval_s)
     by_channel = {s.channel: s for s in around.submeters}
-    matches_before, _ = match_submeters(baseline.Z * watts_before, around.submeters)
+    matches_before, _ = match_submeters(before.power_w, around.submeters)
 
     def pairs(found: Sequence[SubmeterMatch | None]) -> list[tuple[int, Submeter]]:
         return [(k, by_channel[m.channel]) for k, m in enumerate(found) if m is not None]
