@@ -31,8 +31,11 @@ def certainty_in_words(hopped: Hopped, *, appliance_ids: Sequence[str], names: S
     more = len(sentences) - MAX_SENTENCES
     if more > 0:
         sentences = [*sentences[:MAX_SENTENCES], f"and {more} more pairs of this kind"]
+    alike = _same_waveform(hopped)
     settle = [
-        _settling_words(i, j, pdc, names) for i, j, pdc in pairs if any({i, j} <= set(g) for g in groups)
+        _settling_words(i, j, pdc, names, alike=(i, j) in alike)
+        for i, j, pdc in pairs
+        if any({i, j} <= set(g) for g in groups)
     ]
     verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[hopped.identifiable]
     return Certainty(
@@ -58,20 +61,26 @@ def indistinguishable(hopped: Hopped) -> list[tuple[int, ...]]:
     which of the two ran), or where one is missing from a good share of the equally good explanations (support
     below SURE_SUPPORT) and the other is what it is most likely mixed up with.
     """
-    W = hopped.solution.W
     K = hopped.solution.K
-    bound = _mixed_up(hopped)
-    sizes = np.linalg.norm(W, axis=1)
-    for i in range(K):
-        for j in range(i + 1, K):
-            if np.linalg.norm(W[i] - W[j]) <= SAME_WAVEFORM * max(sizes[i], sizes[j]):
-                bound.add((i, j))
+    bound = _mixed_up(hopped) | _same_waveform(hopped)
     group = list(range(K))  # a label per feature; joining relabels, K is small
     for i, j in sorted(bound):
         low, high = sorted((group[i], group[j]))
         group = [low if label == high else label for label in group]
     members = [tuple(k for k in range(K) if group[k] == label) for label in sorted(set(group))]
     return [m for m in members if len(m) > 1]
+
+
+def _same_waveform(hopped: Hopped) -> set[tuple[int, int]]:
+    """Pairs (i, j), i < j, of features whose waveforms are the same within SAME_WAVEFORM."""
+    W = hopped.solution.W
+    sizes = np.linalg.norm(W, axis=1)
+    return {
+        (i, j)
+        for i in range(len(W))
+        for j in range(i + 1, len(W))
+        if np.linalg.norm(W[i] - W[j]) <= SAME_WAVEFORM * max(sizes[i], sizes[j])
+    }
 
 
 def _mixed_up(hopped: Hopped) -> set[tuple[int, int]]:
@@ -104,7 +113,12 @@ def _dependency_words(i: int, j: int, pdc: Pdc, names: Sequence[str]) -> str:
     return f"{names[part]} ran only while {names[host]} did"
 
 
-def _settling_words(i: int, j: int, pdc: Pdc, names: Sequence[str]) -> str:
+def _settling_words(i: int, j: int, pdc: Pdc, names: Sequence[str], *, alike: bool) -> str:
+    if pdc is Pdc.DISJOINT and alike:
+        return (
+            f"a look at the house: {names[i]} and {names[j]} draw nearly the same current and never ran "
+            "together, so they may be one appliance"
+        )
     if pdc is Pdc.DISJOINT:
         return f"one hour with {names[i]} and {names[j]} both on"
     part, host = (i, j) if pdc is Pdc.IMPLIES else (j, i)

@@ -69,6 +69,16 @@ def test_two_heaters_of_one_size_cannot_be_told_apart(hopped) -> None:
     assert words(week).indistinguishable == (("A03", "A05"),)
 
 
+def test_what_draws_the_same_and_never_met_may_be_one_appliance(hopped) -> None:
+    W, Z = HOUSE.W.copy(), HOUSE.Z.copy()
+    W[4] = 1.01 * W[2]
+    Z[Z[:, 2] == 1, 4] = 0
+    assert Z[:, 4].any()
+    (sentence,) = words(hopped(replace(HOUSE, W=W, Z=Z))).would_settle
+    assert f"{HOUSE.names[2]} and {HOUSE.names[4]} draw nearly the same current" in sentence
+    assert "they may be one appliance" in sentence
+
+
 @pytest.mark.parametrize(
     ("identifiable", "verdict", "phrase"),
     [(True, "identifiable", "proved"), (None, "unknown", "could not be decided")],
