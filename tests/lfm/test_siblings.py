@@ -72,3 +72,15 @@ def test_edges_across_a_gap_say_nothing() -> None:
     assert separate_siblings(one, X, gap_before=every_row_alone) is one
     with pytest.raises(InvalidInputError, match="one boolean per row"):
         separate_siblings(one, X, gap_before=every_row_alone[:-1])
+
+
+def test_a_new_class_of_two_odd_activations_is_no_feature_and_a_pair_split_in_vain_is_joined() -> None:
+    truth, X, gaps = _house(1.0)
+    found = separate_siblings(truth, X, gap_before=gaps)
+    assert found.K == 3
+    np.testing.assert_array_equal(found.Z[:, 1], truth.Z[:, 1] | truth.Z[:, 2])
+    odd = X.copy()
+    for start in np.flatnonzero(np.diff(truth.Z[:, 1].astype(int)) == 1)[:2] + 1:
+        odd[start : start + 4] += 0.2 * truth.W[1]
+    one = _as_one(truth)
+    assert separate_siblings(one, odd, gap_before=gaps) is one
