@@ -1,10 +1,11 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nilm.report import story
-from nilm.results import WeekResult
+from nilm.results import Activation, WeekResult
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,15 @@ def test_how_many_appliances_are_certain_is_said_with_their_energy(result: WeekR
     assert with_support(1, 0.9, 0.3, 1).startswith("We are very sure of 2 of them, which hold 50 % of ")
     assert with_support(0.5, 0.3).startswith("We are very sure of none of them: ")
     assert with_support().startswith("We are sure of nothing: ")
+
+
+def test_what_a_generator_made_is_told_beside_what_was_used(result: WeekResult) -> None:
+    first, *others = result.appliances
+    made = replace(first, kind="generator", energy_kwh=-20.0)
+    net = replace(result, appliances=(made, *others), metered_kwh=-4.0, unexplained_kwh=0.8)
+    assert "house_sim used 16.0 kWh and generated 20.0 kWh; the meter counted −4.0 kWh" in said(net)[0]
+    assert story.explained_share(net) == pytest.approx(1 - 0.8 / 16)
+    assert "95.0 % of what was used" in said(net)[1]
 
 
 def test_nothing_metered_has_no_share(result: WeekResult) -> None:
@@ -115,3 +125,19 @@ def test_missing_hours_are_joined_to_stretches(result: WeekResult) -> None:
         "Tue 6 Jan 23:00–Wed 7 Jan 01:00 (2 hours)",
         "some day",
     ]
+
+
+def test_a_run_much_longer_than_the_others_is_pointed_out() -> None:
+    def runs(*minutes: int) -> list[Activation]:
+        start = np.datetime64("2015-01-01T08:00", "ns")
+        return [
+            Activation(start + np.timedelta64(d, "D"), start, 60.0 * m, 50.0, 0.1)
+            for d, m in enumerate(minutes)
+        ]
+
+    assert story.run_lengths(runs(10, 12, 14)) == "typically 12 min"
+    assert story.run_lengths(runs(10, 12, 300)) == (
+        "typically 12 min; the longest 5 h 00 min, from Sat 3 Jan 08:00"
+    )
+    assert story.run_lengths(runs(10, 300)) == "typically 2 h 35 min"
+    assert story.run_lengths([]) == "no run was long enough to count"
