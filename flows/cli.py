@@ -8,16 +8,19 @@ Results go to standard output, log lines and errors to standard error. Exit code
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+# As flows.settings has them, which is not imported to answer --help.
+ESTIMATORS = ("auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one command."""
     options = parser().parse_args(arguments)
     from flows import commands, terminal
-    from nilm.errors import OptionError
+    from flows.failures import in_words, is_wrong_option
 
     terminal.speak(verbose=options.verbose)
     try:
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.verbose:
             raise
-        return _last_words(_in_words(error), WRONG if isinstance(error, OptionError) else FAILED)
+        return _last_words(in_words(error), WRONG if is_wrong_option(error) else FAILED)
     return 0
 
 
@@ -42,83 +45,103 @@ def _last_words(text: str, code: int) -> int:
     return code
 
 
-def _in_words(error: Exception) -> str:
-    """What went wrong and what to do: our own errors say both themselves."""
-    from flows.embedded import ServerError
-    from lfm.errors import LfmError
-    from nilm.errors import NilmError
-
-    if isinstance(error, NilmError | LfmError | ServerError):
-        return str(error)
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}; see that it exists, may be read or written, and has room"
-    return f"unexpected {type(error).__name__}: {error}; --verbose shows where"
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--verbose", action="store_true", help="show Prefect's log and whole tracebacks")
-    shared.add_argument("--data-root", type=Path, metavar="DIR", help="instead of the setting data_root")
-    shared.add_argument("--outputs-root", type=Path, metavar="DIR", help="instead of outputs_root")
     top = argparse.ArgumentParser(
         prog="nilm",
         description="Which appliances are in the house, when each was on, and how sure we are.",
         epilog="Settings come from nilm.toml or NILM_* variables. `nilm COMMAND --help` says more.",
     )
+    top.add_argument("--version", action="version", version=f"nilm {version('nilm-hopper')}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, summary: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=summary, description=summary, parents=[shared])
+    def command(name: str, summary: str, *roots: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=summary, description=summary)
+        made.add_argument("--verbose", action="store_true", help="show Prefect's log and whole tracebacks")
+        for root in roots:
+            setting = root[2:].replace("-", "_")
+            made.add_argument(root, type=Path, metavar="DIR", help=f"instead of the setting {setting}")
+        return made
 
+    data, outputs = "--data-root", "--outputs-root"
     _simulate(
-        command("simulate", "Write a week of a simulated house, with its truth, as UK-DALE lies on disk.")
+        command(
+            "simulate", "Write a week of a simulated house, with its truth, as UK-DALE lies on disk.", data
+        )
     )
-    ingest = command("ingest", "Turn a week's recordings into one Parquet file of phase-locked cycles.")
+    ingest = command("ingest", "Turn a week's recordings into one Parquet file of phase-locked cycles.", data)
     _house_and_week(ingest)
-    run = command("run", "Work out a week, from recordings to report; redo only what is out of date.")
+    _workers(ingest, "recordings read at a time")
+    run = command(
+        "run", "Work out a week, from recordings to report; redo only what is out of date.", data, outputs
+    )
     _house_and_week(run)
+    _workers(run, "recordings read at a time")
     _method(run)
-    backfill = command("backfill", "Work out many weeks and houses; one that fails does not stop the others.")
+    backfill = command(
+        "backfill", "Work out many weeks and houses; one that fails does not stop the others.", data, outputs
+    )
     backfill.add_argument(
         "--house", action="append", metavar="HOUSE", help="repeat for several; default: all"
     )
-    backfill.add_argument("--weeks", default="new", help="2015-wk01:2015-wk08, a list with commas, or new")
-    backfill.add_argument("--workers", type=int, metavar="N", help="weeks at a time; default: one per core")
+    backfill.add_argument(
+        "--weeks", default="new", help="2015-wk01:2015-wk08, a list with commas, latest, or new (the default)"
+    )
+    _workers(backfill, "weeks at a time")
     backfill.add_argument("--dask", metavar="ADDRESS", help="run on this Dask scheduler, tcp://host:8786")
     _method(backfill)
-    _piano(command("piano", "Transcribe a piece of music and write the report of its notes."))
-    _experiments(command("experiments", "Compute the paper's figures and tables again."))
+    _piano(command("piano", "Transcribe a piece of music and write the report of its notes.", data, outputs))
+    _experiments(command("experiments", "Compute the paper's figures and tables again.", data, outputs))
     diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
-    diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK")
-    name = command("name", "Name an appliance of a house, for this and all later weeks.")
-    name.add_argument("--house", required=True)
-    name.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
+    diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK", help="as `nilm run` names it")
+    name = command("name", "Name an appliance of a house, for this and all later weeks.", data)
+    _appliance(name)
     name.add_argument("name", metavar="NAME", help='"washing machine"')
-    alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.")
-    alone.add_argument("--house", required=True)
-    alone.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
+    alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.", data)
+    _appliance(alone)
     alone.add_argument("--undo", action="store_true", help="suggest it again")
-    command("demo", "Simulate a week of ten appliances, work it out, and say how good the result is.")
+    command(
+        "demo",
+        "Simulate a week of ten appliances, work it out, and say how good the result is.",
+        data,
+        outputs,
+    )
     return top
 
 
 def _house_and_week(command: argparse.ArgumentParser) -> None:
     command.add_argument("--house", required=True, help="a folder of data/raw, house_1")
-    command.add_argument("--week", default="latest", help="2015-wk01, latest (the default) or new")
+    command.add_argument("--week", default="latest", help="2015-wk01, a range, latest (the default) or new")
+
+
+def _appliance(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--house", required=True, help="a house with a finished week, house_1")
+    command.add_argument("appliance_id", metavar="ID", help="as in the report, A03")
+
+
+def _workers(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--workers", type=int, metavar="N", help=f"{what}; default: one per core")
 
 
 def _method(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--components", type=_components, metavar="K", help="number of features, or auto")
-    command.add_argument("--estimator", metavar="NAME", help="a wrong name lists the right ones")
-    command.add_argument("--seed", type=int)
+    command.add_argument(
+        "--components", type=_components, metavar="K", help="most appliances, 1 to 64; or auto"
+    )
+    command.add_argument("--estimator", metavar="NAME", help=f"one of {', '.join(ESTIMATORS)}")
+    _seed(command)
+
+
+def _seed(command: argparse.ArgumentParser, default: int | None = None) -> None:
+    command.add_argument("--seed", type=int, default=default, help="of everything random, 0 or more")
 
 
 def _piano(command: argparse.ArgumentParser) -> None:
     command.add_argument("audio", type=Path, metavar="FILE", help="wav, flac, ogg or mp3")
-    command.add_argument("--components", type=int, default=40, metavar="K")
+    command.add_argument(
+        "--components", type=int, default=40, metavar="K", help="most notes, 40 if not given"
+    )
     command.add_argument("--estimator", default="meibp", choices=("meibp", "latent-lasso"))
-    command.add_argument("--seed", type=int)
+    _seed(command)
     command.add_argument("--window-s", type=float, metavar="S", help="length of a spectrum's window")
     command.add_argument("--hop-s", type=float, metavar="S", help="time from spectrum to spectrum")
     command.add_argument("--max-hz", type=float, metavar="HZ", help="highest frequency kept")
@@ -128,7 +151,9 @@ def _experiments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--only", default="", metavar="NAMES", help="with commas: table1,fig3")
     command.add_argument("--quick", action="store_true", help="fewer trials, for a first look")
     command.add_argument("--real-data", type=Path, metavar="DIR", help="recorded appliances and pianos")
-    command.add_argument("--labels", type=Path, action="append", metavar="FILE", help="more for table2")
+    command.add_argument(
+        "--labels", type=Path, action="append", metavar="FILE", help="more for table2; repeat"
+    )
 
 
 def _components(text: str) -> int | str:
@@ -140,11 +165,11 @@ def _components(text: str) -> int | str:
 
 
 def _simulate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--house", default="house_sim")
-    command.add_argument("--week", default="2015-wk01")
-    command.add_argument("--seed", type=int, default=0)
-    command.add_argument("--days", type=float, default=7.0)
-    command.add_argument("--appliances", type=int, default=10, metavar="N")
+    command.add_argument("--house", default="house_sim", help="its folder below data/raw; house_sim")
+    command.add_argument("--week", default="2015-wk01", help="2015-wk01 if not given")
+    _seed(command, default=0)
+    command.add_argument("--days", type=float, default=7.0, help="from Monday on, up to 7 (the default)")
+    command.add_argument("--appliances", type=int, default=10, metavar="N", help="1 to 100; 10 if not given")
     command.add_argument(
         "--waveforms", type=Path, metavar="FILE.npz", help="real cycles instead of made ones"
     )

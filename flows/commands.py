@@ -4,6 +4,7 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from flows.embedded import prefect_api
@@ -18,9 +19,13 @@ SPECTRA = ("window_s", "hop_s", "max_hz")  # options of the piano flow, passed o
 Lines = Iterator[str]
 
 
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The options that stand for a setting, whichever of them the command has; flows call them the same."""
+    return {name: value for name, value in vars(options).items() if name in Settings.model_fields}
+
+
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {name: value for name, value in vars(options).items() if name in Settings.model_fields}
-    return load_settings(**given)
+    return load_settings(**_given(options))
 
 
 def simulate(options: argparse.Namespace) -> Lines:
@@ -83,15 +88,7 @@ def run(options: argparse.Namespace) -> Lines:
     with prefect_api():
         from flows.weekly import weekly
 
-        weekly(
-            house=options.house,
-            week=options.week,
-            components=options.components,
-            estimator=options.estimator,
-            seed=options.seed,
-            data_root=options.data_root,
-            outputs_root=options.outputs_root,
-        )
+        weekly(house=options.house, week=options.week, **_given(options))
     for place in chosen:
         yield from _outcome(steps.summary(place))
         yield f"report: {place.report}"
@@ -105,17 +102,7 @@ def backfill(options: argparse.Namespace) -> Lines:
         from flows.backfill import backfill as flow
 
         try:
-            rows = flow(
-                houses=options.house,
-                weeks=options.weeks,
-                dask=options.dask,
-                workers=options.workers,
-                components=options.components,
-                estimator=options.estimator,
-                seed=options.seed,
-                data_root=options.data_root,
-                outputs_root=options.outputs_root,
-            )
+            rows = flow(houses=options.house, weeks=options.weeks, dask=options.dask, **_given(options))
         except BackfillError as error:
             yield from _table(error.rows)
             raise
@@ -130,15 +117,8 @@ def piano(options: argparse.Namespace) -> Lines:
     with prefect_api():
         from flows.piano import piano as flow
 
-        report = flow(
-            audio=options.audio,
-            components=options.components,
-            estimator=options.estimator,
-            seed=options.seed,
-            **{name: value for name in SPECTRA if (value := getattr(options, name)) is not None},
-            data_root=options.data_root,
-            outputs_root=options.outputs_root,
-        )
+        spectra = {name: value for name in SPECTRA if (value := getattr(options, name)) is not None}
+        report = flow(audio=options.audio, **spectra, **_given(options))
     yield f"report: {report}"
 
 
@@ -156,8 +136,7 @@ def experiments(options: argparse.Namespace) -> Lines:
             quick=options.quick,
             real_data=options.real_data,
             labels=options.labels,
-            data_root=options.data_root,
-            outputs_root=options.outputs_root,
+            **_given(options),
         )
     yield f"pages: {index}"
 
@@ -188,10 +167,8 @@ def diagnose(options: argparse.Namespace) -> Lines:
 def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.analyst import name_appliance
-    from nilm.ukdale import check_house
 
-    settings = _settings(options)
-    path = settings.data_root / "names" / f"{check_house(options.house)}.json"
+    path = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
     yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
@@ -201,14 +178,30 @@ def ungroup(options: argparse.Namespace) -> Lines:
     """Keep an analyst's word that an appliance is no part of another, or take it back."""
     from nilm.analyst import regroup
     from nilm.analyst import ungroup as stand_alone
-    from nilm.ukdale import check_house
 
-    settings = _settings(options)
-    path = settings.data_root / "names" / f"{check_house(options.house)}.json"
+    path = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
     whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
     yield f"{options.house} {options.appliance_id} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
+
+
+def _notes_on_known(options: argparse.Namespace) -> Path:
+    """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
+    from nilm.analyst import check_id
+    from nilm.catalogue import read_catalogue
+    from nilm.ukdale import check_house
+
+    data_root, house = _settings(options).data_root, check_house(options.house)
+    catalogue = read_catalogue(
+        data_root / "catalogue" / f"{house}.json", house, solutions_folder=data_root / "solutions" / house
+    )
+    known = sorted({s.appliance_id for week in catalogue.weeks.values() for s in week.sightings})
+    if not known:
+        raise OptionError(f"{house} has no finished week below {data_root}; `nilm run` makes one")
+    if check_id(options.appliance_id) not in known:
+        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(known)}")
+    return data_root / "names" / f"{house}.json"
 
 
 def demo(options: argparse.Namespace) -> Lines:
@@ -220,16 +213,7 @@ def demo(options: argparse.Namespace) -> Lines:
     raw = settings.data_root / "raw"
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
-    wanted = argparse.Namespace(
-        house=DEMO_HOUSE,
-        week=DEMO_WEEK,
-        components=None,
-        estimator=None,
-        seed=None,
-        data_root=options.data_root,
-        outputs_root=options.outputs_root,
-    )
-    yield from run(wanted)
+    yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
     yield f"the demo took {time.monotonic() - started:.0f} s"
 
 
@@ -250,7 +234,7 @@ def _outcome(summary: dict[str, Any]) -> Lines:
     """A week in three lines."""
     yield (
         f"{summary['house']} {summary['week']}: {summary['appliances']} appliances, "
-        f"{summary['metered_kwh']:.1f} kWh metered, {summary['unexplained_kwh']:.1f} kWh unexplained, "
+        f"{summary['metered_kwh']:.1f} kWh metered, {summary['unexplained_kwh']:z.1f} kWh unexplained, "
         f"{summary['coverage']:.1%} of the week recorded"
     )
     if summary["hamming_after"] is not None:

@@ -20,6 +20,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from flows.failures import ServerError
+
 STARTUP_TIMEOUT_S = 180.0
 _SERVER_ENVIRONMENT = {
     "PREFECT_UI_ENABLED": "0",
@@ -28,10 +30,6 @@ _SERVER_ENVIRONMENT = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }
-
-
-class ServerError(Exception):
-    """The embedded Prefect server did not start; the message names its log."""
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from flows import steps
 from flows.artifacts import progress, show_report
 from flows.settings import Settings, load_settings
 from flows.tasks import log_to_prefect
+from nilm.errors import OptionError
 from nilm.experiments.outcome import Scale
 from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
 from nilm.ingest import WeekPaths, ingest_week
@@ -43,6 +44,12 @@ def experiments(
     """
     log_to_prefect()
     settings = load_settings(data_root=data_root, outputs_root=outputs_root)
+    if real_data is not None and not real_data.is_dir():
+        raise OptionError(f"real_data = {str(real_data)!r} is not a folder; correct it or leave it out")
+    for file in labels or ():
+        if not file.is_file():
+            raise OptionError(f"labels = {str(file)!r} is not a file; correct it or leave it out")
+    settings.check_roots()
     folder_of_others = real_data or Path(os.environ.get("REAL_DATA", "../shared/data"))
     uk_dale = _uk_dale(settings)
     scale = Scale(

@@ -49,6 +49,7 @@ def piano(
     settings = load_settings(seed=seed, data_root=data_root, outputs_root=outputs_root)
     if not audio.is_file():
         raise InputFileError(f"{audio} is not a file; give the path of a recording")
+    settings.check_roots()
     with progress(audio.name, 1.0) as show:
         report = transcribe_task(
             audio,

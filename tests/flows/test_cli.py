@@ -1,15 +1,20 @@
 """The command line as a person meets it: help, results, and mistakes that are answered in one line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from flows.cli import main, parser
+from flows.cli import ESTIMATORS, main, parser
 
-COMMANDS = ("simulate", "ingest", "run", "backfill", "piano", "experiments", "diagnose", "name", "demo")
+COMMANDS = (
+    *("simulate", "ingest", "run", "backfill", "piano", "experiments"),
+    *("diagnose", "name", "ungroup", "demo"),
+)
 
 
 def _said(capsys: pytest.CaptureFixture[str]) -> str:
@@ -29,6 +34,19 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         parser().parse_args([command, "--help"])
     assert ended.value.code == 0
     assert f"nilm {command}" in capsys.readouterr().out
+
+
+def test_the_help_lists_the_estimators_that_there_are() -> None:
+    from flows.settings import Estimator
+
+    assert get_args(Estimator) == ESTIMATORS
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert re.fullmatch(r"nilm \d+\.\d+\S*\n", capsys.readouterr().out)
 
 
 def test_an_unknown_house_lists_the_houses(
@@ -80,7 +98,7 @@ def test_a_full_or_forbidden_disk_names_the_file(
 
 
 def test_simulate_then_ingest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    roots = ["--data-root", str(tmp_path), "--outputs-root", str(tmp_path / "outputs")]
+    roots = ["--data-root", str(tmp_path)]
     assert main(["simulate", "--days", "0.05", "--appliances", "2", "--fault", "missing:1", *roots]) == 0
     assert "next: nilm run --house house_sim --week 2015-wk01" in capsys.readouterr().out
     assert main(["ingest", "--house", "house_sim", *roots]) == 0
@@ -92,19 +110,27 @@ def test_diagnose_of_a_folder_without_a_week(tmp_path: Path, capsys: pytest.Capt
     assert "holds no finished week" in _said(capsys)
 
 
-def test_a_grouping_is_undone_and_made_again(roots: tuple[Path, Path]) -> None:
-    names = roots[0] / "names" / "house_sim.json"
-    assert main(["ungroup", "--house", "house_sim", "A03"]) == 0
-    assert json.loads(names.read_text())["not_parts"] == ["A03"]
-    assert main(["ungroup", "--house", "house_sim", "A03", "--undo"]) == 0
+def test_a_grouping_is_undone_and_made_again(done_roots: tuple[Path, Path]) -> None:
+    names = done_roots[0] / "names" / "house_sim.json"
+    assert main(["ungroup", "--house", "house_sim", "A02"]) == 0
+    assert json.loads(names.read_text())["not_parts"] == ["A02"]
+    assert main(["ungroup", "--house", "house_sim", "A02", "--undo"]) == 0
     assert json.loads(names.read_text())["not_parts"] == []
 
 
-def test_name_is_kept_and_checked(roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["name", "--house", "house_sim", "A03", "Kettle"]) == 0
-    assert '"A03": "Kettle"' in (roots[0] / "names" / "house_sim.json").read_text()
-    assert main(["name", "--house", "house_sim", "kettle", "A03"]) == 2
+def test_name_is_kept_and_checked(done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["name", "--house", "house_sim", "A01", "Kettle"]) == 0
+    assert '"A01": "Kettle"' in (done_roots[0] / "names" / "house_sim.json").read_text()
+    assert main(["name", "--house", "house_sim", "kettle", "A01"]) == 2
     assert "written like A03" in _said(capsys)
+
+
+def test_naming_what_is_not_there(done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["name", "--house", "house_sim", "A77", "Kettle"]) == 2
+    assert "house_sim has no A77; there are A01, A02" in _said(capsys)
+    assert main(["ungroup", "--house", "house_9", "A01"]) == 2
+    assert "house_9 has no finished week" in _said(capsys)
+    assert not (done_roots[0] / "names").exists()
 
 
 def test_a_recording_or_experiment_that_is_not_there(

@@ -72,3 +72,25 @@ def test_a_value_out_of_range_is_named_with_its_setting(
     monkeypatch.setenv(f"NILM_{name.upper()}", value)
     with pytest.raises(OptionError, match=f"{name} = '{value}'"):
         load_settings()
+
+
+def test_a_wrong_value_says_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nilm.toml").write_text("seed = -1\n")
+    with pytest.raises(OptionError, match=r"^seed = -1 in nilm\.toml: input should be greater"):
+        load_settings()
+    monkeypatch.setenv("NILM_SEED", "-2")
+    with pytest.raises(OptionError, match=r"^seed = '-2' in NILM_SEED: input should be greater"):
+        load_settings()
+    with pytest.raises(OptionError, match=r"^components = 65: .* 64, or input should be 'auto'$"):
+        load_settings(seed=0, components=65)
+
+
+def test_a_root_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = load_settings(data_root=tmp_path / "data", outputs_root=tmp_path / "file" / "outputs")
+    with pytest.raises(
+        OptionError, match=r"outputs_root = '.*/file/outputs' cannot be written to: Not a dir"
+    ):
+        settings.check_roots()
+    load_settings(data_root=tmp_path / "data", outputs_root=tmp_path / "outputs").check_roots()
+    assert list((tmp_path / "outputs").iterdir()) == []

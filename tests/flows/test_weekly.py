@@ -1,6 +1,8 @@
 """The weekly flow end to end on a few hours, in this process, with a real Prefect server."""
 
+import contextlib
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from prefect.utilities.callables import parameter_schema
 
 from flows import tasks
 from flows.cli import main
+from flows.failures import WeeksFailedError
 from flows.weekly import weekly
 from nilm.errors import NothingUsableError, OptionError
 from nilm.waveforms import read_hour
@@ -105,6 +108,43 @@ def test_a_week_without_one_usable_row(roots: tuple[Path, Path]) -> None:
     with pytest.raises(NothingUsableError, match="not one usable row"):
         weekly(house="house_sim", week="2015-wk01")
     assert not (roots[1] / "house_sim").exists()
+
+
+def test_a_bad_week_does_not_hold_up_the_next(roots: tuple[Path, Path]) -> None:
+    for recording in (roots[0] / "raw" / "house_sim" / "2015" / "wk01").iterdir():
+        recording.write_bytes(b"not a recording")
+    with pytest.raises(WeeksFailedError, match=r"1 of 2 weeks failed; first house_sim 2015-wk01: .*not one"):
+        weekly(house="house_sim", week="new")
+    assert (roots[1] / "house_sim" / "2015-wk02" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_as_many_recordings_are_read_at_a_time_as_there_are_workers(
+    roots: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    at_work = {"now": 0, "most": 0}
+    all_there = threading.Barrier(workers)
+
+    def read_one(*arguments: Any, **options: Any) -> Any:
+        at_work["now"] += 1
+        at_work["most"] = max(at_work.values())
+        if at_work["most"] < workers or not all_there.broken:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                all_there.wait(10)  # passes only if `workers` are here at once
+            all_there.abort()
+        at_work["now"] -= 1
+        return read_hour(*arguments, **options)
+
+    monkeypatch.setattr("nilm.ingest.read_hour", read_one)
+    weekly(house="house_sim", week="2015-wk01", workers=workers)
+    assert at_work["most"] == workers
+
+
+def test_outputs_that_cannot_be_written_are_told_before_any_work(roots: tuple[Path, Path]) -> None:
+    roots[1].write_text("a file where a folder should be")
+    with pytest.raises(OptionError, match=r"outputs_root = .* cannot be written to"):
+        weekly(house="house_sim", week="2015-wk01")
+    assert not (roots[0] / "waveforms").exists()
 
 
 def test_parameters_are_checked(roots: tuple[Path, Path]) -> None:

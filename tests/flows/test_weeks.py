@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.weeks import Place, houses, places
+from flows.weeks import Place, houses, places, places_of_houses
 from nilm.errors import OptionError
 
 
@@ -66,3 +66,29 @@ def test_a_week_in_no_known_form(data_root: Path, weeks: str) -> None:
 def test_no_data_at_all_says_how_to_get_some(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="nilm simulate"):
         houses(tmp_path)
+
+
+def test_a_range_means_the_weeks_that_there_are(data_root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert _chosen(data_root, "house_1", "2014-wk51:2015-wk01") == ["2014-wk52", "2015-wk01"]
+    assert "house_1 has no recordings of 2014-wk51" in caplog.text
+    with pytest.raises(OptionError, match="no recordings of 2015-wk03, 2015-wk04"):
+        _chosen(data_root, "house_1", "2015-wk03:2015-wk04")
+
+
+def _of_houses(data_root: Path, asked: list[str] | None, weeks: str) -> list[str]:
+    found = places_of_houses(
+        asked, weeks, data_root=data_root, outputs_root=data_root, is_current=lambda place: False
+    )
+    return [str(place) for place in found]
+
+
+def test_of_all_houses_those_without_the_week_are_left_out(
+    data_root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert _of_houses(data_root, None, "2015-wk02") == ["house_1 2015-wk02"]
+    assert "left out: house_2 has no recordings of 2015-wk02" in caplog.text
+    assert _of_houses(data_root, ["house_2", "house_2"], "new") == ["house_2 2015-wk01"]
+    with pytest.raises(OptionError, match="house_2 has no recordings of 2015-wk02"):
+        _of_houses(data_root, ["house_1", "house_2"], "2015-wk02")
+    with pytest.raises(OptionError, match="house_1 has no recordings of 2015-wk09"):
+        _of_houses(data_root, None, "2015-wk09")
