@@ -1,8 +1,8 @@
 """The active set of LatentLasso: binary columns z_j with weights c_j ≥ 0, and what lowers its objective.
 
 ½ tr(Xᵀ(I + M/τ)⁻¹X) + λ Σ_j c_j with M = Σ_j c_j z_j z_jᵀ; the first term is min_V ½‖X − Z_c V‖² + ½τ‖V‖²,
-Z_c = Z diag(√c). Owns the steps on c, the steps on the bits of the columns, and the choice of the K columns
-that explain X best together. Which column to add is the business of `lfm.steepest_column`.
+Z_c = Z diag(√c). Owns the steps on c and on the bits of the columns. Which column to add is the business of
+`lfm.steepest_column`, which K to keep at the end that of `lfm.latent_lasso`.
 
 With G = ZᵀZ and H = ZᵀX the objective and its gradient need only G and HHᵀ, so the steps on c know neither N
 nor D.
@@ -17,8 +17,6 @@ from lfm.compiled import compiled
 from lfm.errors import BinaryMatrix, FloatMatrix
 
 _DROP_BELOW = 1e-4
-_WORTH_A_SWAP = 1e-3  # of ‖X − ZW‖²: below, the larger weight is kept
-_RIDGE = 1e-9  # of the mean of diag(G): dependent columns then cost a division by little, not by zero
 
 
 def _shrunk(gram: FloatMatrix, c: NDArray[np.float64], tau: float, right: FloatMatrix) -> FloatMatrix:
@@ -147,36 +145,3 @@ def _flip(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
             for j in range(J):
                 pull[j] += sign * overlap[j, at]
     return n_flips
-
-
-def best_together(active: ActiveColumns, K: int, energy: float, tau: float) -> NDArray[np.intp]:
-    """Which K columns (all, where there are fewer) explain X best together, ascending; energy = ‖X‖².
-
-    From the K of largest ‖B_j‖² = c_j‖V_j‖², one column is exchanged at a time, the best exchange first,
-    while the squared residual of least squares falls by more than a thousandth.
-    """
-    J = len(active.c)
-    order = np.argsort(-np.sum(active.features(tau) ** 2, axis=1), kind="stable")
-    inside, outside = order[:K], order[K:]
-    G = active.gram + _RIDGE * np.trace(active.gram) / max(J, 1) * np.eye(J)
-    H = active.cross
-    own = np.diag(G)[outside, None]
-    while len(outside):
-        inverse = np.linalg.inv(G[np.ix_(inside, inside)])
-        W = inverse @ H[inside]
-        shared = G[np.ix_(outside, inside)]
-        T = shared @ inverse  # of each column outside, what those inside say of it
-        left = H[outside] - shared @ W  # ZᵀX of what is left of X, for the columns outside
-        # Without column i inside, and with P = inverse_ii: the residual rises by ‖W_i‖²/P, the part of column
-        # j outside that the others do not span becomes own − shared·T + T_ji²/P, and its pull on what is then
-        # left of X becomes left_j + T_ji W_i/P.
-        P, squares = np.diag(inverse), np.sum(W**2, axis=1)
-        apart = own - np.sum(T * shared, axis=1, keepdims=True) + T**2 / P
-        pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
-        gain = np.where(apart > 1e-6 * own, pull / apart, 0.0) - squares / P
-        new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        if gain[new, old] <= _WORTH_A_SWAP * (energy - float(np.sum(W * H[inside]))):
-            break
-        inside[old], outside[new] = outside[new], inside[old]
-        own = np.diag(G)[outside, None]
-    return np.sort(inside)

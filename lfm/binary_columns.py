@@ -1,7 +1,8 @@
 """Binary columns to start from: those near the column space of the data, and sources cut in two.
 
-Owns the search for single columns of Z and the choice of independent ones among them; what a whole Z is worth
-is the business of `lfm.binary_decoder`. Y (N, r) is the data along its r leading singular directions.
+Owns the search for single columns of Z and the choice among them: independent ones, or those that explain
+the data best together. What a whole Z is worth is the business of the estimators. Y (N, r) is the data along
+its r leading singular directions.
 """
 
 import warnings
@@ -16,6 +17,9 @@ from lfm.compiled import compiled
 from lfm.errors import BinaryMatrix, FloatMatrix
 
 _SCREENED_ROWS = 256
+_N_RESIDUAL_DIRECTIONS = 3
+_WORTH_AN_EXCHANGE = 1e-3  # of ‖X − ZW‖²
+_RIDGE = 1e-9  # of the mean of diag(ZᵀZ): dependent columns then cost a division by little, not by zero
 
 
 @compiled
@@ -140,3 +144,58 @@ def nearest_columns(Y: FloatMatrix, columns: BinaryMatrix) -> BinaryMatrix:
         order = order[distances[order] <= 4 * distances[order[chosen[-1]]]]
         chosen = smallest_determinant(directions.T[order], chosen)
     return columns[:, order[chosen]]
+
+
+def combined_columns(Z: BinaryMatrix, Y: FloatMatrix) -> BinaryMatrix:
+    """Columns (N, m) a step away from Z: of each pair the union, the common part and both differences.
+
+    And what Z leaves of Y (N, r), cut in two along its main directions. Empty and repeated ones are left out.
+    """
+    i, j = np.triu_indices(Z.shape[1], 1)
+    one, other = Z[:, i], Z[:, j]
+    real = Z.astype(np.float64)
+    left = Y - real @ np.linalg.lstsq(real, Y)[0]
+    directions = np.linalg.svd(left.T @ left, hermitian=True)[2][:_N_RESIDUAL_DIRECTIONS]
+    cuts = [split_in_two(left @ direction)[:, None] for direction in directions]
+    columns = np.hstack([one | other, one & other, one & (1 - other), other & (1 - one), *cuts])
+    columns = np.unique(columns[:, columns.any(axis=0)], axis=1)
+    return np.ascontiguousarray(columns)
+
+
+def exchanged(Z: BinaryMatrix, pool: BinaryMatrix, X: FloatMatrix) -> BinaryMatrix:
+    """Z (N, K) with columns exchanged for those of `pool` (N, m) that explain X (N, D) better together.
+
+    One at a time, the best exchange first, while the squared residual of least squares falls by more than a
+    thousandth. Z itself comes back where no exchange does that.
+    """
+    if pool.shape[1] == 0:
+        return Z
+    inside, outside = Z.astype(np.float64), pool.astype(np.float64)
+    cross, cross_outside = inside.T @ X, outside.T @ X
+    shared, own = outside.T @ inside, np.sum(outside, axis=0)[:, None]
+    energy = float(np.sum(X**2))
+    swapped = False
+    while True:
+        gram = inside.T @ inside
+        inverse = np.linalg.inv(gram + _RIDGE * max(np.trace(gram) / len(gram), 1.0) * np.eye(len(gram)))
+        W = inverse @ cross
+        # Without column i inside, and with P = inverse_ii: the residual rises by ‖W_i‖²/P, the part of
+        # column j outside that the others do not span becomes own_j − shared_j·T_j + T_ji²/P, and its product
+        # with what is then left of X becomes left_j + T_ji W_i/P.
+        T = shared @ inverse
+        left = cross_outside - shared @ W
+        P, squares = np.diag(inverse), np.sum(W**2, axis=1)
+        apart = own - np.sum(T * shared, axis=1, keepdims=True) + T**2 / P
+        pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
+        gain = np.where(apart > 1e-6 * own, pull / np.maximum(apart, 1e-300), 0.0) - squares / P
+        new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        residual = max(energy - float(np.sum(W * cross)), 1e-12 * energy)
+        if gain[new, old] <= _WORTH_AN_EXCHANGE * residual:
+            return np.ascontiguousarray(inside.astype(np.uint8)) if swapped else Z
+        swapped = True
+        column = inside[:, old].copy()
+        inside[:, old], outside[:, new] = outside[:, new], column
+        cross[old], cross_outside[new] = cross_outside[new].copy(), cross[old].copy()
+        shared[:, old] = outside.T @ inside[:, old]
+        shared[new] = inside.T @ column
+        own[new] = column.sum()

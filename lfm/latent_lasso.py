@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.active_columns import ActiveColumns, best_together
+from lfm.active_columns import ActiveColumns
+from lfm.binary_columns import exchanged
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.solution import Solution
 from lfm.steepest_column import steepest_column
@@ -95,8 +96,13 @@ class LatentLasso(LatentFeatureEstimator):
             if number > n_path and rounds.trace[-2] - rounds.trace[-1] <= self.tol * rounds.trace[-2]:
                 converged = True
                 break
-        chosen = best_together(active, self.n_components, energy, self.tau)
-        Z = active.Z[:, chosen] if len(chosen) else np.zeros((N, 1), np.uint8)
+        order = np.argsort(-np.sum(active.features(self.tau) ** 2, axis=1), kind="stable")
+        chosen, others = np.sort(order[: self.n_components]), order[self.n_components :]
+        Z = (
+            exchanged(active.Z[:, chosen], active.Z[:, others], rows)
+            if len(chosen)
+            else np.zeros((N, 1), np.uint8)
+        )
         W = np.asarray(lstsq(Z.astype(np.float64), rows, lapack_driver="gelsy")[0])
         advice = f"raise max_iter = {self.max_iter}"
         return self._keep(Solution(Z, W), rounds=rounds, converged=converged, advice=advice)

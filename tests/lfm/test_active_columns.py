@@ -1,10 +1,8 @@
-import itertools
-
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from lfm.active_columns import ActiveColumns, _flip, best_together, loss_and_gradient
+from lfm.active_columns import ActiveColumns, _flip, loss_and_gradient
 
 
 def test_loss_equals_both_of_its_definitions_and_the_gradient_is_its_slope():
@@ -81,24 +79,3 @@ def test_no_step_raises_the_objective_and_no_single_flip_is_left(seed):
     for j, feature in enumerate(B):
         flipped = left + np.where(Z[:, [j]] == 1, feature, -feature)
         assert np.all(np.sum(flipped**2, axis=1) >= np.sum(left**2, axis=1) - 1e-6)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_chosen_columns_cannot_be_bettered_by_one_exchange(seed):
-    active, X = active_set(seed)
-    energy = float(np.sum(X**2))
-
-    def left(columns):
-        Z = active.Z[:, list(columns)].astype(float)
-        return np.sum((X - Z @ np.linalg.lstsq(Z, X)[0]) ** 2)
-
-    chosen = best_together(active, 4, energy, 1.0)
-    assert list(chosen) == sorted(set(chosen))
-    outside = set(range(9)) - set(chosen)
-    for old, new in itertools.product(chosen, outside):
-        assert left({*chosen, new} - {old}) >= (1 - 1.1e-3) * left(chosen)
-
-
-def test_fewer_columns_than_asked_for_are_all_chosen():
-    active, X = active_set(0)
-    np.testing.assert_array_equal(best_together(active, 20, float(np.sum(X**2)), 1.0), np.arange(9))

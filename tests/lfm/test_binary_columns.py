@@ -7,6 +7,8 @@ from lfm import hamming_error
 from lfm.binary_columns import (
     _distances_to_binary,
     columns_near_space,
+    combined_columns,
+    exchanged,
     independent_sources,
     nearest_columns,
     smallest_determinant,
@@ -66,3 +68,39 @@ def test_the_cluster_further_from_zero_is_on():
     values = np.array([0.1, -0.1, 2.0, 2.2, 0.0])
     np.testing.assert_array_equal(split_in_two(values), [0, 0, 1, 1, 0])
     np.testing.assert_array_equal(split_in_two(-values), [0, 0, 1, 1, 0])
+
+
+def squared_residual(Z, X):
+    return float(np.sum((X - Z @ np.linalg.lstsq(Z.astype(float), X)[0]) ** 2))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exchanged_columns_cannot_be_bettered_by_one_more_exchange(seed):
+    rng = np.random.default_rng(seed)
+    every = rng.integers(0, 2, (30, 9)).astype(np.uint8)
+    X = every[:, 5:] @ rng.standard_normal((4, 6)) + 0.3 * rng.standard_normal((30, 6))
+    before, pool = every[:, :4], every[:, 4:]
+    after = exchanged(before, pool, X)
+    assert squared_residual(after, X) < squared_residual(before, X)
+    for old, column in itertools.product(range(4), every.T):
+        other = after.copy()
+        other[:, old] = column
+        assert squared_residual(other, X) >= (1 - 1.1e-3) * squared_residual(after, X)
+
+
+def test_a_repeated_column_is_exchanged_first_and_the_truth_is_left_alone():
+    rng = np.random.default_rng(0)
+    Z = rng.integers(0, 2, (40, 4)).astype(np.uint8)
+    X = Z @ rng.standard_normal((4, 8)) + 0.01 * rng.standard_normal((40, 8))
+    doubled = Z[:, [0, 1, 2, 2]]
+    np.testing.assert_array_equal(np.unique(exchanged(doubled, Z[:, 3:], X), axis=1), np.unique(Z, axis=1))
+    assert exchanged(Z, rng.integers(0, 2, (40, 20)).astype(np.uint8), X) is Z
+    assert exchanged(Z, Z[:, :0], X) is Z
+
+
+def test_combined_columns_hold_every_pair_and_what_is_left():
+    Z = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0, 0]], dtype=np.uint8)
+    Y = np.array([[1.0], [2.0], [1.0], [0.0], [5.0]])  # the last row is explained by neither
+    columns = {tuple(column) for column in combined_columns(Z, Y).T}
+    pairs = {(1, 1, 1, 0, 0), (0, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 1, 0, 0)}
+    assert columns == pairs | {(0, 0, 0, 0, 1)}
