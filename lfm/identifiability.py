@@ -20,10 +20,10 @@ class Identifiability:
 
     `identifiable`: True is proved (no other column exists), False is proved (`witness` U gives another
     solution), None is unknown; `reason` says why in words. `n_equivalent` is |H(Z)/S_K|, exact or (see
-    `n_equivalent_is_exact`) a proven lower bound; infinite where rank(Z) < K. `candidates` and
-    `lattice_index` are None in that case. `integer_certificate`: the rows of Z generate all integer
-    vectors, so that every U ∈ H(Z) is integer (this contains both integer conditions of the paper).
-    `full_rows`: all 2^K rows occur (Theorem 3).
+    `n_equivalent_is_exact`) a proven lower bound, with `n_equivalent_at_most` a proven upper one; infinite
+    where rank(Z) < K. `candidates` and `lattice_index` are None in that case. `integer_certificate`: the rows
+    of Z generate all integer vectors, so that every U ∈ H(Z) is integer (this contains both integer
+    conditions of the paper). `full_rows`: all 2^K rows occur (Theorem 3).
     """
 
     identifiable: bool | None
@@ -31,6 +31,7 @@ class Identifiability:
     witness: FloatMatrix | None
     n_equivalent: float
     n_equivalent_is_exact: bool
+    n_equivalent_at_most: float
     candidates: Candidates | None
     dependencies: tuple[tuple[int, int, Pdc], ...]
     bias_features: tuple[int, ...]
@@ -86,11 +87,12 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
     candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
     if candidates is None:
         witness: FloatMatrix | None = _kernel_witness(dependences[0], K)
-        count, n_equivalent, exact = None, math.inf, True
+        count, n_equivalent, exact, at_most = None, math.inf, True, math.inf
     else:
         witness = _candidate_witness(candidates)
         count = count_bases(candidates.numerators, candidates.denominator)
         n_equivalent, exact = count.n, count.exact and candidates.complete
+        at_most = count.at_most if candidates.complete else math.inf
     verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
     index = None if dependences else lattice_index(rows)
     return Identifiability(
@@ -99,6 +101,7 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
         witness=witness,
         n_equivalent=n_equivalent,
         n_equivalent_is_exact=exact,
+        n_equivalent_at_most=at_most,
         candidates=candidates,
         dependencies=tuple(pairwise_dependencies(rows)),
         bias_features=tuple(int(k) for k in np.flatnonzero(rows.all(axis=0))),
@@ -128,6 +131,8 @@ def _verdict(
         return False, f"rank(Z) = {K - len(dependences)} < K: {named}; infinitely many U keep ZU binary"
     if count.n > 1:
         size = f"{count.n}" if count.exact and candidates.complete else f"at least {count.n}"
+        if candidates.complete and not count.exact:
+            size += f" and at most {count.at_most}"
         rank_note = f"; rank(W) = {rank_W} < K may allow more" if short_W else ""
         return False, f"{size} equivalent solutions, up to the order of features{rank_note}"
     if not candidates.complete:

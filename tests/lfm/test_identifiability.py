@@ -29,6 +29,7 @@ def test_one_pdc_makes_three_solutions(pdc: Pdc) -> None:
     """Theorem 4, and Fig. 3c: three solutions in the limit of many rows."""
     verdict = diagnose(constrained_states(400, 6, [(1, 4, pdc)], np.random.default_rng(0)))
     assert (verdict.n_equivalent, verdict.n_equivalent_is_exact) == (3, True)
+    assert verdict.n_equivalent_at_most == 3
     assert verdict.identifiable is False
     assert verdict.dependencies == ((1, 4, pdc),)
 
@@ -76,6 +77,19 @@ def test_a_count_cut_short_is_a_lower_bound(max_flats: int, brute_force) -> None
         expected = sum(1 for _ in brute_force.bases(columns))
         counted = count_bases(doubled, 60, max_flats=max_flats)
         assert counted.n == expected if counted.exact else 1 <= counted.n <= expected
+        assert expected <= counted.at_most
+
+
+def test_a_house_has_more_solutions_than_can_be_counted_and_both_bounds_hold() -> None:
+    """Against the exact count, which takes a while longer."""
+    rng = np.random.default_rng(3)
+    Z = with_bias(constrained_states(60, 6, [(0, 1, Pdc.DISJOINT), (1, 2, Pdc.DISJOINT)], rng, p=0.3))
+    columns = diagnose(Z).candidates.numerators
+    exact = count_bases(columns)
+    assert exact.exact
+    bounded = count_bases(columns, max_flats=200)
+    assert not bounded.exact
+    assert exact.n / 20 < bounded.n <= exact.n <= bounded.at_most < 20 * exact.n
 
 
 def test_independent_pdcs_multiply() -> None:
@@ -130,6 +144,7 @@ def test_a_search_cut_short_says_so() -> None:
     assert verdict.identifiable is None
     assert "cut short" in verdict.reason
     assert not verdict.n_equivalent_is_exact
+    assert math.isinf(verdict.n_equivalent_at_most)
 
 
 def test_fractions_are_reported_by_the_integer_certificate() -> None:
