@@ -296,6 +296,14 @@ def test_a_hundred_appliances_stay_readable_and_small(browser: Any, week: Any) -
         assert opened.page.locator("#energy-table tbody tr").count() == 101
 
 
+def test_a_link_to_a_folded_appliance_opens_it(browser: Any, week: Any) -> None:
+    with Opened(browser, render_report(week(n_appliances=20))) as opened:
+        card = opened.page.locator("#appliance-2 > details")
+        assert card.get_attribute("open") is None
+        opened.page.evaluate("location.hash = 'appliance-2'")
+        opened.page.wait_for_selector("#appliance-2 > details[open]")
+
+
 def test_one_appliance_makes_a_page(browser: Any, week: Any) -> None:
     with Opened(browser, render_report(week(n_appliances=1))) as opened:
         assert opened.complaints == []
