@@ -12,6 +12,7 @@ import soundfile
 from lfm import Solution
 from nilm.quality import Flag, week_quality
 from nilm.simulate.house import House, observe, simulated_house
+from nilm.simulate.solar import with_solar
 from nilm.solutions import Factorised, Hopped
 from nilm.store import write_json
 from nilm.tables import WeekTable, write_week
@@ -163,10 +164,16 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
         clipped: Sequence[int] = (),
         submeters: bool = True,
         truth: bool = True,
+        solar: bool = False,
     ) -> WeekOnDisk:
         start = np.datetime64(Week.parse(week).start.replace(tzinfo=None), "s")
         house = simulated_house(seed=seed, days=days, n_appliances=n_appliances, n_points=64, start_utc=start)
         current = observe(house, noise_a=noise_a, rng=np.random.default_rng(seed))
+        amplitudes = house.Z.astype(np.float64)
+        if solar:
+            house, profile = with_solar(house, np.random.default_rng(seed))
+            amplitudes = house.Z * profile
+            current += np.outer(amplitudes[:, -1], house.W[-1])
         flags = np.zeros(len(current), np.uint16)
         flags[list(clipped)] = Flag.CLIPPED_CURRENT
         current[list(clipped)] = np.clip(current[list(clipped)], -4.0, 4.0)
@@ -210,7 +217,7 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
                 names=np.array(house.names),
                 Z=house.Z,
                 watts=house.watts,
-                amplitudes=house.Z.astype(np.float64),
+                amplitudes=amplitudes,
                 start_utc=house.start_utc,
             )
         return here

@@ -30,6 +30,21 @@ def test_runs_start_at_their_first_row_and_end_after_their_last() -> None:
     assert not any(a.cut for a in found)
 
 
+def test_an_amplitude_makes_a_row_more_or_less_than_one() -> None:
+    on, amplitude = [0, 1, 1, 0, 1, 0], np.array([0, 0.5, 1.5, 0, 0.25, 0])
+    found = find_activations(
+        on,
+        times(list(range(6))),
+        interval_s=120,
+        active_w=-1000.0,
+        options=ActivationOptions(),
+        amplitude=amplitude,
+    )
+    assert [a.energy_kwh for a in found] == pytest.approx([-2000 * 120 / 3.6e6, -250 * 120 / 3.6e6], abs=1e-6)
+    assert [a.mean_w for a in found] == [-1000.0, -250.0]
+    assert round(sum(a.energy_kwh for a in found), 6) == energy_kwh(-1000.0, amplitude.sum(), 120)
+
+
 def test_no_run_crosses_a_gap_and_the_gap_is_neither_on_nor_off() -> None:
     found = runs([1, 1, 1, 1], rows=[0, 1, 10, 11], min_off_s=3600)
     assert minutes(found) == [(0, 4), (20, 4)]

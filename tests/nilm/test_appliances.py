@@ -34,6 +34,27 @@ def test_loads_are_measured_as_the_house_was_made(week: Hopped) -> None:
         assert load.energy_kwh == pytest.approx(HOUSE.Z[:, k].sum() * HOUSE.watts[k] / 30_000, abs=1e-4)
 
 
+def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped, hopped_week) -> None:
+    sun = np.zeros(len(HOUSE.Z), np.uint8)
+    for k in (3, 4, 5, 6):  # washing machine, its heater, television and amplifier run in the sun alone
+        sun |= HOUSE.Z[:, k]
+    amplitude = sun * (1 + np.sin(np.arange(len(sun)) / 50) / 2)
+    amplitude /= amplitude[sun == 1].mean()
+    both = Solution(np.column_stack([HOUSE.Z, sun]), np.vstack([HOUSE.W, -HOUSE.W[2]]))
+    steady = hopped_week(both)
+    varying = replace(steady, factorised=replace(steady.factorised, amplitude=amplitude))
+    *others, generator = loads_of(varying)
+    assert all(load.amplitude is None for load in others)
+    assert generator.kind == "generator"
+    assert generator.energy_kwh == pytest.approx(loads_of(steady)[-1].energy_kwh, abs=1e-6)
+    assert round(sum(a.energy_kwh for a in generator.activations), 6) == generator.energy_kwh
+    assert np.std([a.mean_w for a in generator.activations]) > 100
+    ids = [*IDS, "A08"]
+    hosts = {p.host for p in suggested_parts(varying, HOUSE.start_utc, ids, AnalystNotes()).values()}
+    assert hosts == {p.host for p in suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes()).values()}
+    assert 7 in {p.host for p in suggested_parts(steady, HOUSE.start_utc, ids, AnalystNotes()).values()}
+
+
 def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_description(week: Hopped) -> None:
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = matches[2] = SubmeterMatch("fridge_freezer", 12, 0.9)

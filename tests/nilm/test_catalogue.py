@@ -63,6 +63,21 @@ def test_waveforms_of_another_length_are_compared_all_the_same() -> None:
     assert ids_of(KNOWN, "2015-wk02", finer) == FIRST
 
 
+def test_a_generator_is_known_by_its_shape_however_much_sun_a_week_had() -> None:
+    panels = -2 * WAVES[2]
+    sunny = WeekRecord("s", (Sighting("A01", "panels", "generator", -1200.0, panels),))
+    known = Catalogue("house_1", {"2015-wk01": sunny})
+    for wave, kind, expected in (
+        (0.4 * panels, "generator", "A01"),
+        (-WAVES[1], "generator", "A02"),
+        (0.4 * panels, "motor", "A02"),
+    ):
+        found = identify(
+            known, "2015-wk02", solution="t", current_a=wave[None], kinds=[kind], energy_kwh=[-9.0]
+        )
+        assert found == (expected,)
+
+
 def test_a_stranger_gets_a_new_id_and_takes_nobody_elses() -> None:
     changed = WAVES.copy()
     changed[3] = 5 * WAVES[3][::-1]

@@ -6,6 +6,7 @@ from nilm.disaggregate import disaggregate, factorise, hop_house
 from nilm.errors import NothingUsableError, OptionError
 from nilm.simulate import loads
 from nilm.simulate.house import drop_rows, observe, simulated_house
+from nilm.simulate.solar import with_solar
 
 HOUSE = simulated_house(seed=4, days=3, n_appliances=6, n_points=64)
 X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
@@ -112,6 +113,28 @@ def test_a_generator_is_recognised_said_and_keeps_its_negative_watts() -> None:
     assert any("generator" in note for note in found.notes)
     assert hamming_error(found.solution.Z, np.column_stack([HOUSE.Z, sun])) == 0
     np.testing.assert_allclose(np.sort(found.watts), np.sort([*HOUSE.watts, -1500]), rtol=0.01, atol=0.5)
+
+
+def test_appliances_are_found_beside_panels_that_follow_the_sun() -> None:
+    with_sun, profile = with_solar(HOUSE, np.random.default_rng(3))
+    rows = observe(HOUSE, noise_a=0.002, rng=np.random.default_rng(0))
+    rows += np.outer(profile[:, -1], with_sun.W[-1])
+    fit = np.ones(len(rows), bool)
+    fit[[350, 1000]] = False  # one by day, one by night
+    found = disaggregate(rows, HOUSE.voltage_v, start_utc=HOUSE.start_utc, fit_for_use=fit)
+    assert found.feeds_in
+    assert found.solution.K == found.baseline.K == 7
+    assert hamming_error(found.solution.Z[:, :-1], HOUSE.Z) == 0
+    assert hamming_error(found.solution.Z, with_sun.Z) < 0.001
+    # The washing machine ran by day alone, where a switch is known no better than the sun's step beside it.
+    np.testing.assert_allclose(np.sort(found.watts[:-1]), np.sort(HOUSE.watts), rtol=0.02, atol=20)
+    assert found.amplitude is not None
+    np.testing.assert_array_equal(found.amplitude > 0, found.solution.Z[:, -1] == 1)
+    fed_in = found.amplitude * found.watts[-1]
+    np.testing.assert_allclose(fed_in, profile[:, -1] * with_sun.watts[-1], atol=60)
+    assert fed_in.sum() == pytest.approx((profile[:, -1] * with_sun.watts[-1]).sum(), rel=0.01)
+    assert found.hop.solution.K == 6  # what varies is no matter of equivalent explanations
+    assert any("varies with the sun" in note for note in found.notes)
 
 
 def test_a_house_that_only_consumes_has_no_generator() -> None:

@@ -112,6 +112,36 @@ def test_energy_closes_exactly_in_every_file(published: Any) -> None:
     np.testing.assert_allclose(explained, states.explained_w, rtol=1e-9)
 
 
+def test_a_generator_that_follows_the_sun_is_reported_as_it_varied(tmp_path: Path, ingested_week) -> None:
+    week = ingested_week(
+        tmp_path, seed=4, days=3, n_appliances=7, noise_a=0.002, solar=True, submeters=False, clipped=(900,)
+    )
+    solve(week)
+    publish(week)
+    table = rows(week.outputs / "appliances.csv")
+    quality = json.loads((week.outputs / "quality.json").read_text(), parse_float=Decimal)
+    assert sum(Decimal(row["energy_kwh"]) for row in table) == quality["metered_kwh"]
+    states = pq.read_table(week.outputs / "states.parquet").to_pandas()
+    runs = rows(week.outputs / "activations.csv")
+    (sun,) = (row for row in table if row["kind"] == "generator")
+    days = [r for r in runs if r["appliance_id"] == sun["appliance_id"]]
+    assert sum(Decimal(r["energy_kwh"]) for r in days) == Decimal(sun["energy_kwh"])
+    with np.load(week.raw / "truth" / f"{week.week}.npz") as truth:
+        made_w = truth["amplitudes"][:, -1] * truth["watts"][-1]
+    by_day = made_w.reshape(3, -1).sum(axis=1) * 120 / 3.6e6
+    np.testing.assert_allclose([float(r["energy_kwh"]) for r in days], by_day, rtol=0.02)
+    np.testing.assert_allclose(states.explained_w, states.metered_w, atol=10)
+    scores = json.loads((week.outputs / "scores.json").read_text())
+    assert scores["hamming_after"] < 0.002
+    assert scores["energy_error"] < 0.02
+    certainty = json.loads((week.outputs / "corrections.json").read_text())["certainty"]
+    assert any("varies with the sun" in note for note in certainty["notes"])
+    assert not any("rank" in note or "span only" in note for note in certainty["notes"])
+    page = (week.outputs / "report.html").read_text(encoding="utf-8")
+    assert "and generated" in page
+    assert "It follows the sun" in page
+
+
 def test_the_house_is_found_and_named_after_its_submeters(published: Any) -> None:
     scores = json.loads((published.outputs / "scores.json").read_text())
     assert scores["source"] == "simulator"

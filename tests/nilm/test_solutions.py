@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,15 @@ def test_records_come_back_as_they_were_and_give_the_same_bytes(tmp_path: Path) 
     same(load_hopped(tmp_path / "h.npz"), HOPPED)
     save_hopped(tmp_path / "again.npz", load_hopped(tmp_path / "h.npz"))
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "h.npz").read_bytes()
+
+
+def test_a_feature_that_varies_keeps_its_amplitude(tmp_path: Path) -> None:
+    amplitude = np.array([0.0, 1.3, 0.7])
+    varying = replace(HOPPED, factorised=replace(FACTORISED, amplitude=amplitude))
+    save_hopped(tmp_path / "v.npz", varying)
+    same(load_hopped(tmp_path / "v.npz"), varying)
+    np.testing.assert_array_equal(varying.sizes, np.column_stack([Z[:, 0], amplitude]))
+    np.testing.assert_array_equal(HOPPED.sizes, Z)
 
 
 def test_a_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:

@@ -23,6 +23,14 @@ def test_a_row_that_is_no_state_stays_unknown() -> None:
     assert states_of_unfit(SOLUTION, X, np.zeros((0, 64))).shape == (0,)
 
 
+def test_a_row_may_hold_any_amount_of_a_free_waveform() -> None:
+    free = -HOUSE.voltage_v + np.roll(HOUSE.voltage_v, 4)
+    varied = X[::50] + np.outer(np.linspace(0, 0.1, len(X[::50])), free)
+    found = states_of_unfit(SOLUTION, X, varied, free=free)
+    np.testing.assert_array_equal(HOUSE.Z[found], HOUSE.Z[::50])
+    assert (states_of_unfit(SOLUTION, X, varied[10:]) == -1).mean() > 0.5
+
+
 def test_rows_are_found_by_their_state() -> None:
     found = rows_with_state(HOUSE.Z, HOUSE.Z[::7])
     np.testing.assert_array_equal(HOUSE.Z[found], HOUSE.Z[::7])
