@@ -89,6 +89,8 @@ def _count_by_flats(vectors: IntMatrix, weights: IntMatrix, max_flats: int) -> i
     """Σ over bases of the vectors (n, K) of rank K of Π weights; None beyond max_flats flats."""
     n, K = vectors.shape
     max_flats = min(max_flats, _MAX_NUMBERS // (n * K))
+    if n > max_flats:  # as many as there are of rank one
+        return None
     # flat (the bits of its vectors) → (ordered ways to span it, the vectors contracted by it)
     level: dict[bytes, tuple[int, IntMatrix]] = {bytes(n): (1, vectors % _PRIME)}
     met = 0
@@ -208,7 +210,7 @@ def _lower_bound(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_f
     """A number of bases that certainly exist: by volume, or through the contraction of one column."""
     by_volume = _by_volume(vectors, weights, denominator)
     K = vectors.shape[1]
-    if depth == 0 or K == 1:
+    if depth == 0 or K == 1 or vectors.size > _MAX_NUMBERS // 20:
         return by_volume
     # The unit vector that most vectors meet; to contract it is to leave its coordinate out.
     met = int(np.argmax(np.count_nonzero(vectors, axis=0)))
