@@ -40,8 +40,9 @@ def own_layers(n: int) -> int:
 
 def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
     """The appliances' power piled up against the metered power, in means of a quarter of an hour."""
-    n_own = own_layers(len(result.appliances))
-    largest, others = result.appliances[:n_own], result.appliances[n_own:]
+    by_size = sorted(result.appliances, key=lambda a: -abs(a.energy_kwh))  # what feeds in is large too
+    n_own = own_layers(len(by_size))
+    largest, others = by_size[:n_own], by_size[n_own:]
     days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
     layers: list[tuple[Appliance | None, FloatArray]] = [
         (a, binned(a.power_w, result, window, bin_s=BIN_S)) for a in largest

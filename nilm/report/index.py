@@ -175,6 +175,7 @@ def _rows(summaries: Sequence[WeekSummary]) -> list[ApplianceRow]:
 
 def _layers(rows: Sequence[ApplianceRow]) -> list[tuple[str, int | None, FloatArray]]:
     """(name, colour, kWh by week) of the largest appliances, and of all others together without a colour."""
+    rows = sorted(rows, key=lambda row: -abs(row.total))  # what feeds in is large too
     kwh = [np.array([k or 0.0 for k in row.kwh], dtype=np.float64) for row in rows]
     n_own = figures.own_layers(len(rows))
     layers: list[tuple[str, int | None, FloatArray]] = [

@@ -95,7 +95,7 @@ class CorrectionView:
     name: str
     style: palette.Style
     picture: Markup
-    day: str  # the day that the two strips show, on which most changed
+    day: str  # the day that the two strips show, on which most changed; empty where nothing did
     before: Markup
     after: Markup
 
@@ -208,7 +208,8 @@ def _correction(
     colour = view.appliance.colour if view else 0
 
     after = view.appliance.on if view else correction.on_before
-    day = when.busiest_day(result, correction.on_before != after, window)
+    changed = correction.on_before != after
+    day = when.busiest_day(result, changed, window)
 
     def strip(on: NDArray[np.uint8], label: str) -> Markup:
         stretches = strips.on_stretches(on, result, day)
@@ -219,7 +220,7 @@ def _correction(
         name=name,
         style=palette.style_of(colour),
         picture=panels.before_after(correction, who=name, colour=colour, name=f"hop-{index}"),
-        day=words.day(day.start, "%A %-d %B"),
+        day=words.day(day.start, "%A %-d %B") if changed.any() else "",
         before=strip(correction.on_before, "on and off before the correction"),
         after=strip(after, "on and off after the correction"),
     )
