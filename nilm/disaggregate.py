@@ -4,48 +4,32 @@ Owns the choice of estimator, what happens to rows that are unfit for a fit, and
 kept. It works on arrays; `nilm.disaggregate_week` does the same from file to file.
 """
 
-import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import Hop, Identifiability, Prior, Solution, diagnose, hop, merge_twins, separate_siblings
+from lfm import Hop, Identifiability, Solution, diagnose, hop
 from nilm.activations import gaps_before
 from nilm.errors import NothingUsableError, OptionError
-from nilm.estimate import (
-    Callback,
-    check_components,
-    check_estimator,
-    fit_estimator,
-    independent,
-    refitted_if_poor,
-    warmer,
-    with_misfits_decoded,
-    without_traces,
-)
+from nilm.estimate import Callback, check_components, check_estimator, refitted_if_poor, warmer
 from nilm.feed_in import completed, first_amplitude, with_generator
-from nilm.generator import Generator, find_generator
-from nilm.house_priors import StateEvidence, evidence_priors, feeds_in, house_priors, paper_priors, price
+from nilm.first_solution import Way, fewer, solve, solve_beside
+from nilm.generator import find_generator
+from nilm.house_priors import evidence_priors, feeds_in, house_priors, paper_priors, price
 from nilm.results import FloatArray, TimeArray
 from nilm.unfit_rows import rows_with_state, states_of_unfit
 from nilm.voltage_response import at_steady_voltage
 
-log = logging.getLogger(__name__)
-
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
-# Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
-# those better than one, which proves nothing, so the residual may rise by the slack.
-TWINS, TWINS_SLACK = 0.03, 0.25
-SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
-MISSED_SWITCH = 10.0  # nats
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
     "in which it feeds in. An appliance whose current had just the inverter's shape would be seen by night "
     "only."
 )
+NO_WARM_START = "The appliances of the week before were not tried."
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,25 +143,28 @@ def factorise(
     gaps = _gaps_of(fit_rows, gap_before)
     X, V = current[fit_rows], _per_row(voltage, fit_rows)
     feeding = feeds_in(np.mean(X * V, axis=1))
-    sun = find_generator(X, V.mean(axis=0), gaps)
+    mean_v = V.mean(axis=0)
+    sun = find_generator(X, mean_v, gaps)
+    way = Way(name, components if sun is None else fewer(components), seed, callback)
     amplitude: FloatArray | None = None
     if sun is None:
         X = at_steady_voltage(X, V, gaps)
-        priors = house_priors(gaps, V.mean(axis=0), feeds_in=feeding)[0]
-        solution, at_noise_floor = _estimated(X, gaps, priors, name, components, seed, callback, notes)
+        priors = house_priors(gaps, mean_v, feeds_in=feeding)[0]
+        solution, at_noise_floor = solve(X, gaps, priors, way, notes)
         solution = refitted_if_poor(solution, X, notes)
         if warm_start is not None:
             solution = warmer(solution, X, warm_start, notes)
     else:
         amplitude = first_amplitude(X, sun, gaps)
-        solution, at_noise_floor = _beside(
-            sun, amplitude, X, V, gaps, name, components, seed, callback, notes
-        )
+        solution, at_noise_floor = solve_beside(sun, amplitude, X, gaps, mean_v, way, notes)
         solution, amplitude = completed(solution, X, sun, amplitude)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-    if isinstance(components, int) and components > solution.K:
+        solution = refitted_if_poor(solution, X, notes)
+        notes.append(SUN_WORDS if warm_start is None else f"{SUN_WORDS} {NO_WARM_START}")
+    n_found = solution.K + (sun is not None)
+    if isinstance(components, int) and components > n_found:
         notes.append(
-            f"{components} appliances were asked for; the data holds {solution.K} that can be told apart."
+            f"{components} appliances were asked for; the data holds {n_found} that can be told apart."
         )
     if feeding:
         notes.append(
@@ -194,7 +181,6 @@ def factorise(
     if sun is not None and amplitude is not None:
         # A row that was left out of the fit had the sun of its neighbours.
         solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
-        notes.append(SUN_WORDS)
     return Factorisation(
         solution=solution,
         row=row,
@@ -206,74 +192,6 @@ def factorise(
         notes=tuple(notes),
         amplitude=amplitude,
     )
-
-
-def _estimated(
-    X: FloatArray,
-    gaps: NDArray[np.bool_],
-    priors: list[Prior],
-    name: str,
-    components: int | str,
-    seed: int,
-    callback: Callback | None,
-    notes: list[str],
-) -> tuple[Solution, bool | None]:
-    """The estimator's solution of X (N, D), repaired, and its certificate."""
-    solution, at_noise_floor = fit_estimator(X, gaps, name, components, seed, callback, notes)
-    solution = without_traces(independent(solution, notes), notes)
-    solution = _without_twins(solution, X, priors, notes)
-    solution = with_misfits_decoded(solution, X)
-    if name == "switching":
-        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
-    return solution, at_noise_floor
-
-
-def _beside(
-    sun: Generator,
-    amplitude: FloatArray,
-    X: FloatArray,
-    V: FloatArray,
-    gaps: NDArray[np.bool_],
-    name: str,
-    components: int | str,
-    seed: int,
-    callback: Callback | None,
-    notes: list[str],
-) -> tuple[Solution, bool | None]:
-    """The solution of X (N, D) beside a generator of this `amplitude` (N,), and its certificate.
-
-    Across the generator's shape the rows are exact, along it they are as good as the amplitude; so what is
-    left along it is looked at in several sizes, and the most plausible on and off times are kept. Each switch
-    that was seen and is not in them counts as a surprise of its own.
-    """
-    evidence = StateEvidence(gaps)
-    found = []
-    for share in SHARES:
-        priors = house_priors(gaps, V.mean(axis=0), feeds_in=False)[0]
-        words: list[str] = []
-        seen = X - np.outer(share * amplitude + (1 - share) * (X @ sun.shape), sun.shape)
-        # With nothing left along the shape no watts flow, and their sign says nothing.
-        solution, floor = _estimated(
-            seen, gaps, priors if share else priors[:-1], name, components, seed, callback, words
-        )
-        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
-        log.debug(
-            "share %g: K = %d, %.0f nats, %d missed", share, solution.K, surprise, sun.missed(solution.Z)
-        )
-        found.append((surprise, solution, floor, words))
-    _, solution, at_noise_floor, words = min(found, key=lambda f: f[0])
-    notes.extend(words)
-    return solution, at_noise_floor
-
-
-def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
-    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden.
-
-    Where it does, the baseline that scores and corrections compare with is already a hopped one.
-    """
-    merged = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
-    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS, slack=TWINS_SLACK)
-    return independent(shown if shown.K < merged.K else merged, notes)
 
 
 def hop_house(
@@ -291,10 +209,11 @@ def hop_house(
     """
     if prior not in PRIORS:
         raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
-    whole, amplitude = factorisation, factorisation.amplitude
-    if amplitude is not None:
+    whole, amplitude, generator = factorisation, factorisation.amplitude, factorisation.feeds_in
+    if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
-        current[whole.row] -= np.outer(amplitude, whole.solution.W[-1])  # what is left is on or off
+        current[whole.row] -= np.outer(amplitude, whole.solution.W[-1])
+        generator = feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
         factorisation = whole.without_generator()
     fitted = factorisation.in_fit
     rows = factorisation.row[fitted]
@@ -302,7 +221,6 @@ def hop_house(
     gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
     X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
     baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
-    generator = factorisation.feeds_in
     priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, feeds_in=generator)
     rng = np.random.default_rng(seed)
     found = hop(baseline, priors=priors, X=X, rng=rng)
@@ -330,7 +248,7 @@ def hop_house(
         row=factorisation.row,
         in_fit=fitted,
         at_noise_floor=factorisation.at_noise_floor,
-        feeds_in=generator,
+        feeds_in=whole.feeds_in,
         notes=tuple(notes),
         amplitude=amplitude,
     )
