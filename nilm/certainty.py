@@ -136,8 +136,9 @@ def _verdict_words(hopped: Hopped) -> str:
             "Whether another set of appliances and times fits equally well could not be decided within the "
             "search budget; the explanation shown is the most plausible one found."
         )
-    count = f"{hopped.n_equivalent:,}" if hopped.n_equivalent < 10**9 else "more than a billion"
-    how_many = f"exactly {count}" if hopped.n_equivalent_is_exact else f"at least {count}"
+    bound = "exactly" if hopped.n_equivalent_is_exact else "at least"
+    many = hopped.n_equivalent >= 10**9
+    how_many = "more than a billion" if many else f"{bound} {hopped.n_equivalent:,}"
     reason = (
         "mostly because part of the house is always on, so that any appliance could be read upside down"
         if hopped.bias_features

@@ -126,11 +126,10 @@ def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float
 
 
 def power_words(active_w: float) -> str:
-    """Watts as people say them: "2.8 kW", "85 W", "4.2 W"."""
+    """Watts as people say them: "2.8 kW", "85 W", "4.2 W"; a minus sign where it feeds in."""
     size = abs(active_w)
-    if size >= 995:
-        return f"{active_w / 1000:.1f} kW"
-    return f"{active_w:.0f} W" if size >= 9.95 else f"{active_w:.1f} W"
+    text = f"{size / 1000:.1f} kW" if size >= 995 else f"{size:.0f} W" if size >= 9.95 else f"{size:.1f} W"
+    return f"−{text}" if active_w < 0 else text
 
 
 def duration_words(seconds: float) -> str:

@@ -89,6 +89,11 @@ def test_verdicts(hopped, identifiable: bool | None, verdict: str, phrase: str) 
     assert phrase in found.words
 
 
+def test_more_than_a_billion_explanations_are_not_counted_out(hopped) -> None:
+    found = words(replace(hopped(identifiable=False), n_equivalent=10**12, n_equivalent_is_exact=False))
+    assert "allow more than a billion explanations" in found.words
+
+
 def test_long_lists_are_cut_and_counted(hopped) -> None:
     house = simulated_house(seed=1, days=2, n_appliances=14, n_points=64)
     week = hopped(house)

@@ -41,7 +41,7 @@ def test_an_inverted_feature_is_shown_beside_what_it_was_read_as(hopped) -> None
     assert (fridge.appliance_id, fridge.kind) == ("A02", "inverted")
     assert fridge.watts_before == pytest.approx(-WATTS[1], abs=1e-3)
     assert fridge.watts_after == pytest.approx(WATTS[1], abs=1e-3)
-    assert "upside down: -" in fridge.words
+    assert "upside down: −" in fridge.words
     np.testing.assert_array_equal(fridge.on_before, 1 - HOUSE.Z[:, 1])
     assert steady.watts_before == pytest.approx(WATTS[0] + WATTS[1], abs=1e-3)
     assert "always-on level" in steady.words

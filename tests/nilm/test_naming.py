@@ -73,12 +73,13 @@ def test_descriptions(watts: float, kind: str, per_day: float, share: float, wor
 
 
 def test_watts_as_people_say_them() -> None:
-    assert [power_words(w) for w in (0.4, 9.96, 994, 996, 2345)] == [
+    assert [power_words(w) for w in (0.4, 9.96, 994, 996, 2345, -135.2)] == [
         "0.4 W",
         "10 W",
         "994 W",
         "1.0 kW",
         "2.3 kW",
+        "−135 W",
     ]
 
 

@@ -59,8 +59,9 @@ class Opened:
         return [float(value) for value in found.evaluate_all("all => all.map(d => d.value)")]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"), (768, "light")]
+)
 def test_opens_without_complaint_overflow_or_network(
     browser: Any, html: str, width: int, scheme: str
 ) -> None:
@@ -294,6 +295,15 @@ def test_a_hundred_appliances_stay_readable_and_small(browser: Any, week: Any) -
         assert opened.overflow <= 0
         assert opened.page.locator("article.card > details:not([open])").count() == 100
         assert opened.page.locator("#energy-table tbody tr").count() == 101
+
+
+def test_a_correction_that_left_on_and_off_alone_shows_no_strips(result: WeekResult) -> None:
+    correction = result.corrections[0]
+    on = next(a.on for a in result.appliances if a.appliance_id == correction.appliance_id)
+    same = replace(result, corrections=(replace(correction, on_before=on),))
+    assert "When it is on did not change" in render_report(same)
+    turned = replace(result, corrections=(correction,))
+    assert "When it is on did not change" not in render_report(turned)
 
 
 def test_a_link_to_a_folded_appliance_opens_it(browser: Any, week: Any) -> None:
