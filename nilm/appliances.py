@@ -112,15 +112,18 @@ def name_loads(
     """(name, where it comes from, score of the submeter) of each load, names distinct within the week.
 
     What an earlier week called it (`before`, by appliance id) stays, so that a table over many weeks has one
-    name for it: a submeter's name always, a description as long as kind and watts are what it says.
+    name for it: a submeter's name unless another has it now, a description as long as kind and watts are what
+    it says.
     """
+    given = {match.name for match in submeters if match is not None}
+    given |= {analyst.names[i] for i in appliance_ids if i in analyst.names}
     found: dict[str, tuple[str, str, float | None]] = {}
     for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
         if appliance_id in analyst.names:
             found[appliance_id] = (analyst.names[appliance_id], "analyst", None)
         elif match is not None:
             found[appliance_id] = (match.name, "submeter", match.score)
-        elif (was := before.get(appliance_id)) is not None and _still_true(was, load):
+        elif (was := before.get(appliance_id)) and was.name not in given and _still_true(was, load):
             found[appliance_id] = (was.name, EARLIER_WEEK, None)
         else:
             per_day = activations_per_day(load.activations, len(load.on), interval_s)

@@ -85,6 +85,16 @@ def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> 
     assert named(2, "taken back", source="analyst") == "description"
 
 
+def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
+    loads = loads_of(week)
+    matches: list[SubmeterMatch | None] = [None] * K
+    matches[1] = SubmeterMatch("washing_machine", 5, 0.9)  # it measures the machine, not its heater alone
+    was = Sighting(IDS[2], "washing_machine", loads[2].kind, 1.0, loads[2].current_a, "submeter")
+    names = name_loads(loads, IDS, matches, AnalystNotes(), before={IDS[2]: was}, interval_s=120)
+    assert names[1][0] == "washing_machine"
+    assert names[2][1] == "description"
+
+
 def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) -> None:
     loads = loads_of(week)
     names = [(name, "analyst", None) for name in HOUSE.names]
