@@ -87,7 +87,7 @@ class ActiveColumns(NamedTuple):
         """
         B = self.features(tau)
         Z = self.Z.copy()
-        return ActiveColumns.of(Z, self.c, X) if _flip(Z, X @ B.T, B @ B.T) else self
+        return ActiveColumns.of(Z, self.c, X) if flip_bits(Z, X @ B.T, B @ B.T) else self
 
 
 def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) -> NDArray[np.float64]:
@@ -116,8 +116,8 @@ def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) ->
 
 
 @compiled
-def _flip(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
-    """Bits of Z (N, J) flipped in place while ½‖X − ZB‖² falls, the best of a row first; how many.
+def flip_bits(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
+    """How many bits of Z (N, J) were flipped, in place, while ½‖X − ZB‖² fell; the best of a row first.
 
     along (N, J) = XBᵀ, overlap (J, J) = BBᵀ.
     """

@@ -168,7 +168,7 @@ def exchanged(Z: BinaryMatrix, pool: BinaryMatrix, X: FloatMatrix) -> BinaryMatr
     One at a time, the best exchange first, while the squared residual of least squares falls by more than a
     thousandth. Z itself comes back where no exchange does that.
     """
-    if pool.shape[1] == 0:
+    if Z.shape[1] == 0 or pool.shape[1] == 0:
         return Z
     inside, outside = Z.astype(np.float64), pool.astype(np.float64)
     cross, cross_outside = inside.T @ X, outside.T @ X

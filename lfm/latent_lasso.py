@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.active_columns import ActiveColumns
+from lfm.active_columns import ActiveColumns, flip_bits
 from lfm.binary_columns import exchanged
+from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.solution import Solution
 from lfm.steepest_column import steepest_column
@@ -33,11 +34,12 @@ class LatentLasso(LatentFeatureEstimator):
     """Factorises X ≈ ZW by the Latent Feature Lasso, for data of either sign.
 
     n_components: K, the columns kept at the end (fewer where fewer are active): those of largest c_k‖V_k‖²,
-    exchanged one by one while others explain X better together; W by least squares. tau: τ > 0. penalty:
-    λ > 0, by default N. max_iter: most rounds, each of which adds a column; in the first five sixths of them
-    the penalty comes down to λ. n_steps: most proximal gradient steps at a time. tol: a round at λ that
-    lowers the objective by less than this share of it is the last. callback(number, objective) is called
-    after each round with the objective at that round's penalty, which never rises.
+    exchanged one by one while others explain X better together; then W by least squares and single bits of Z
+    in turn, while the residual falls. tau: τ > 0. penalty: λ > 0, by default N. max_iter: most rounds, each
+    of which adds a column; in the first five sixths of them the penalty comes down to λ. n_steps: most
+    proximal gradient steps at a time. tol: a round at λ that lowers the objective by less than this share of
+    it is the last. callback(number, objective) is called after each round with the objective at that round's
+    penalty, which never rises.
     """
 
     def __init__(
@@ -97,12 +99,20 @@ class LatentLasso(LatentFeatureEstimator):
                 converged = True
                 break
         order = np.argsort(-np.sum(active.features(self.tau) ** 2, axis=1), kind="stable")
-        chosen, others = np.sort(order[: self.n_components]), order[self.n_components :]
-        Z = (
-            exchanged(active.Z[:, chosen], active.Z[:, others], rows)
-            if len(chosen)
-            else np.zeros((N, 1), np.uint8)
-        )
-        W = np.asarray(lstsq(Z.astype(np.float64), rows, lapack_driver="gelsy")[0])
+        kept, others = np.sort(order[: self.n_components]), order[self.n_components :]
+        Z = exchanged(active.Z[:, kept], active.Z[:, others], rows)
+        solution = _settled(Z if Z.shape[1] else np.zeros((N, 1), np.uint8), rows)
         advice = f"raise max_iter = {self.max_iter}"
-        return self._keep(Solution(Z, W), rounds=rounds, converged=converged, advice=advice)
+        return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
+
+
+def _settled(Z: BinaryMatrix, X: FloatMatrix) -> Solution:
+    """Z with W of least squares, after bits of Z were flipped and W refitted in turn while the residual fell.
+
+    The columns kept have stood in an active set that explained X together with others, which are gone.
+    """
+    Z = Z.copy()
+    while True:
+        W = np.asarray(lstsq(Z.astype(np.float64), X, lapack_driver="gelsy")[0])
+        if not flip_bits(Z, X @ W.T, W @ W.T):
+            return Solution(Z, W)

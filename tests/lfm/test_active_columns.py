@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from lfm.active_columns import ActiveColumns, _flip, loss_and_gradient
+from lfm.active_columns import ActiveColumns, flip_bits, loss_and_gradient
 
 
 def test_loss_equals_both_of_its_definitions_and_the_gradient_is_its_slope():
@@ -74,7 +74,7 @@ def test_no_step_raises_the_objective_and_no_single_flip_is_left(seed):
     assert slid.objective(tau, penalty) < descended.objective(tau, penalty)
     B = descended.features(tau)
     Z = descended.Z.copy()
-    assert _flip(Z, X @ B.T, B @ B.T) > 0
+    assert flip_bits(Z, X @ B.T, B @ B.T) > 0
     left = X - Z @ B
     for j, feature in enumerate(B):
         flipped = left + np.where(Z[:, [j]] == 1, feature, -feature)
