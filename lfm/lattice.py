@@ -189,6 +189,14 @@ def _early_rows(rows: IntMatrix, weights: IntMatrix) -> tuple[IntMatrix, IntMatr
     return np.ascontiguousarray(rows[chosen]), np.cumsum(sizes), weights[chosen]
 
 
+def _product(A: IntMatrix, B: IntMatrix) -> IntMatrix:
+    """A·B for integers, in floating point (many times faster) where that is exact."""
+    largest = float(np.abs(A).max(initial=0)) * float(np.abs(B).max(initial=0)) * A.shape[1]
+    if largest < 2.0**53:
+        return np.asarray(np.rint(A.astype(np.float64) @ B.astype(np.float64)), dtype=np.int64)
+    return A @ B
+
+
 def short_vectors(
     rows: IntMatrix, counts: IntMatrix, max_nonbinarity: int, max_nodes: int
 ) -> tuple[IntMatrix, IntMatrix, int, bool]:
@@ -208,7 +216,7 @@ def short_vectors(
     radius = float(c @ c) + 2 * max_nonbinarity + 0.5
     early, first, its_weights = _early_rows(rows @ T, weights)
     found, n_found, nodes = _enumerate(R, c, radius, early, first, its_weights, max_nonbinarity, max_nodes)
-    Y = found[:n_found] @ T.T
-    f = (((Y @ G) * Y).sum(axis=1) - Y @ linear) // 2  # exact, in integers
+    Y = _product(found[:n_found], T.T)
+    f = ((_product(Y, G) * Y).sum(axis=1) - Y @ linear) // 2  # exact, in integers
     keep = (f <= max_nonbinarity) & np.any(Y != 0, axis=1)
     return Y[keep], f[keep], nodes, nodes <= max_nodes

@@ -57,6 +57,14 @@ def test_tolerant_candidates_are_all_below_the_limit() -> None:
     assert set(map(tuple, inside)) == set(map(tuple, found.numerators))
 
 
+def test_candidates_are_sorted_by_f_then_by_their_entries() -> None:
+    Z = with_bias(constrained_states(40, 4, [], np.random.default_rng(0)))
+    found = enumerate_candidates(Z, max_nonbinarity=30)
+    assert found.numerators.min() < 0
+    rows = [(f, *u) for f, u in zip(found.f.tolist(), found.numerators.tolist(), strict=True)]
+    assert rows == sorted(rows)
+
+
 def test_column_order_changes_nothing(brute_force) -> None:
     rng = np.random.default_rng(2)
     Z = with_bias(constrained_states(80, 6, [(0, 1, Pdc.IMPLIES)], rng))
@@ -159,5 +167,7 @@ def test_bad_options_are_named() -> None:
     for bad in (None, 3, np.random.RandomState(0)):
         with pytest.raises(InvalidInputError, match=r"write numpy\.random\.default_rng\(seed\)"):
             sample_candidates(Z, n_samples=5, rng=bad)
+    with pytest.raises(InvalidInputError, match="decay = 1e-20 draws vectors too large"):
+        sample_candidates(Z, n_samples=5, decay=1e-20, rng=np.random.default_rng(0))
     with pytest.raises(InvalidInputError, match="decay must be positive"):
         sample_candidates(Z, n_samples=5, decay=0.0, rng=np.random.default_rng(0))
