@@ -31,10 +31,11 @@ class EdgeTypes(NamedTuple):
     noise: float = 1.0  # variance of one edge, where there is drift
 
 
-def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
+def edge_types(states: States, follows: NDArray[np.bool_], length: IntMatrix) -> EdgeTypes:
     """The edge types of a record: `follows` (S,) says which segments directly follow the one before.
 
-    Segments in which a switch may be under way (`is_transition`) are better left out beforehand.
+    `length` (S,) rows. Segments in which a switch may be under way (`is_transition`) are better left out
+    beforehand. A single row makes the same edge twice, up and down: once seen is once for a candidate.
     """
     S = len(follows)
     before, after = states.label[:-1], states.label[1:]
@@ -48,18 +49,26 @@ def edge_types(states: States, follows: NDArray[np.bool_]) -> EdgeTypes:
     change = states.mean[pairs[1]] - states.mean[pairs[0]]
     precision = 1.0 / (1.0 / states.rows[pairs[0]] + 1.0 / states.rows[pairs[1]])
     groups = group(change, precision, up_to_sign=True)
+    pair_of = pair_of.reshape(-1)
+    of_segment[at] = groups.label[pair_of]
+    sign[at] = groups.sign[pair_of] * np.where(after[at - 1] == high, 1, -1)
     count = np.bincount(groups.label, weights=seen).astype(np.int64)
-    order = np.argsort(-count, kind="stable")
+    alone = count - _echoes(of_segment, sign, length, len(count))
+    order = np.lexsort((-count, -alone))
     rename = np.empty_like(order)
     rename[order] = np.arange(len(order))
-    pair_of = pair_of.reshape(-1)
-    of_segment[at] = rename[groups.label[pair_of]]
-    sign[at] = groups.sign[pair_of] * np.where(after[at - 1] == high, 1, -1)
+    of_segment[at] = rename[of_segment[at]]
     variance = 1.0 / groups.weight[order]
-    repeated = int(np.count_nonzero(count >= 2))
+    repeated = int(np.count_nonzero(alone >= 2))
     # A few edges seen once may be rare features; many are rows that hold a switch and would pass for them.
     candidates = min(len(order) if len(order) - repeated <= FEW_ODD else repeated, MAX_CANDIDATES)
     return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
+
+
+def _echoes(of_segment: IntMatrix, sign: IntMatrix, length: IntMatrix, n_types: int) -> IntMatrix:
+    """(T,) how often a type only takes back what it did one row before: a single row makes an edge twice."""
+    back = (of_segment[1:] == of_segment[:-1]) & (sign[1:] != sign[:-1]) & (length[:-1] == 1)
+    return np.bincount(of_segment[1:][back & (of_segment[1:] >= 0)], minlength=n_types)
 
 
 def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTypes, Variation]:
@@ -82,11 +91,13 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
         second = group(first.centre, seen, up_to_sign=True, along=REACH * drift)
         label, turned = second.label[label], turned * second.sign[label]
     times = np.bincount(label)
-    order = np.argsort(-times, kind="stable")
+    of_segment[at], sign[at] = label, turned
+    alone = times - _echoes(of_segment, sign, segments.length, len(times))
+    order = np.lexsort((-times, -alone))
     rename = np.empty_like(order)
     rename[order] = np.arange(len(order))
     label, times = rename[label], times[order]
-    of_segment[at], sign[at] = label, turned
+    of_segment[at] = label
     edges = change * turned[:, None]
     weight = 1.0 / (1.0 / precision + variation.drift**2 * np.sum(edges**2, axis=1))
     total = np.bincount(label, weights=weight)
@@ -96,7 +107,7 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     around = np.bincount(label, weights=weight**2 / precision) / total**2
     around += variation.shape**2 * size / (centre.shape[1] * times)
     noise = float(np.median(1.0 / precision))
-    candidates = min(int(np.count_nonzero(times >= 2)), MAX_CANDIDATES)
+    candidates = min(int(np.count_nonzero(alone >= 2)), MAX_CANDIDATES)
     types = EdgeTypes(centre, around, times, of_segment, sign, candidates, variation.drift, noise)
     return types, _measure(edges, precision, centre, label)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lfm.edges import EdgeTypes, edge_types, varying_edge_types
 from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.generators import choose, description_length, find_relations, starting_features
+from lfm.passed import codes_of_neighbours
 from lfm.segments import Segments, States, find_states, is_transition
 from lfm.tracking import Variation, track_segments
 from lfm.viterbi import GLITCH, SWITCH, decode_segments
@@ -23,7 +24,9 @@ FIRST_GUESS = Variation(drift=0.04, shape=0.01)
 _WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
 _LEAST = 0.002  # relative variation below this is not looked for
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
-_MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40
+_WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
+_MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40,
+_MOST = 0.75  # and more where rows hold switches; still most edges are of a recurring type
 
 Report = Callable[[float], None]  # is told the best objective after each round
 
@@ -51,12 +54,13 @@ def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, Sta
     steady = ~is_transition(segments)
     visited = states._replace(label=states.label[steady])
     follows = segments.follows[steady]
-    return edge_types(visited, follows), visited, follows
+    return edge_types(visited, follows, segments.length[steady]), visited, follows
 
 
 def repeats_exactly(types: EdgeTypes) -> bool:
-    """Whether edges recur: False where there are so many different ones that features must vary."""
-    return len(types.times) <= max(_MANY_TYPES, 0.15 * float(types.times.sum()))
+    """Whether edges recur: False where so many different ones are seen that features must vary."""
+    recurring = types.times[types.times >= 3].sum()
+    return bool(len(types.times) <= _MANY_TYPES or recurring >= _MOST * types.times.sum())
 
 
 def search_exact(
@@ -111,7 +115,7 @@ def _alternate(
     fitting = ~path.glitch
     freedom = (np.count_nonzero(fitting) - len(G) - 1) * segments.mean.shape[1]
     misfit = _standardised(float(chi2[fitting].sum()), freedom)
-    Z = _filled(segments, path.Z, path.glitch)
+    Z = codes_of_neighbours(segments, path.Z, path.glitch)
     return Fit(G, level, Z, path.glitch, path.cost + price * len(G), misfit, converged, None)
 
 
@@ -123,14 +127,16 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if SWITCH * switches[k] > price:
+        if SWITCH * switches[k] > _WORTH_TRYING * price:
             break
-        column = fit.Z[:, k] == 1
-        rarer = column if segments.length[column].sum() <= segments.length[~column].sum() else ~column
-        # A column that is never on, or never off, has no such rows at all.
-        allowance = GLITCH if segments.length[rarer].max(initial=0) == 1 else 0.0
+        on = fit.Z[:, k] == 1
+        mostly_on = segments.length[on].sum() > segments.length[~on].sum()
+        # A column that is never on, or never off, has no rarer rows at all.
+        longest = segments.length[~on if mostly_on else on].max(initial=0)
+        allowance = GLITCH if longest == 1 else 0.0
+        level = fit.level + fit.G[k] if mostly_on else fit.level
         shorter = _alternate(
-            segments, states, np.delete(fit.G, k, axis=0), fit.level, price=price, max_iter=max_iter
+            segments, states, np.delete(fit.G, k, axis=0), level, price=price, max_iter=max_iter
         )
         if shorter.objective < fit.objective + allowance:
             return _prune(segments, states, shorter, price=price, max_iter=max_iter)
@@ -198,7 +204,7 @@ def _alternate_varying(
         G, level, track = new_G, new_level, again
     freedom = (len(segments.start) - np.count_nonzero(track.glitch)) * segments.mean.shape[1]
     misfit = _standardised(track.chi2, freedom)
-    Z = _filled(segments, track.Z, track.glitch)
+    Z = codes_of_neighbours(segments, track.Z, track.glitch)
     return Fit(G, level, Z, track.glitch, track.cost + price * len(G), misfit, converged, variation)
 
 
@@ -236,18 +242,3 @@ def _standardised(chi2: float, freedom: int) -> float:
     """How far chi² lies above its expectation, in standard deviations."""
     freedom = max(1, freedom)
     return float((chi2 - freedom) / np.sqrt(2 * freedom))
-
-
-def _filled(segments: Segments, Z: BinaryMatrix, missing: NDArray[np.bool_]) -> BinaryMatrix:
-    """Z (S, J) where each missing segment has the code of the nearer of its two neighbours that are not."""
-    present = np.flatnonzero(~missing)
-    if not len(present):
-        return Z
-    gaps = np.flatnonzero(missing)
-    after = np.searchsorted(present, gaps)
-    left = present[np.maximum(after - 1, 0)]
-    right = present[np.minimum(after, len(present) - 1)]
-    to_left = np.sum((segments.mean[gaps] - segments.mean[left]) ** 2, axis=1)
-    to_right = np.sum((segments.mean[gaps] - segments.mean[right]) ** 2, axis=1)
-    Z[gaps] = Z[np.where(to_left < to_right, left, right)]
-    return Z

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.passed import with_short_activations
 from lfm.search import Fit, refit_varying, search_exact, search_varying
 from lfm.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.solution import Solution
@@ -156,7 +157,7 @@ def _solution(X: FloatMatrix, segments: Segments, fit: Fit, subspace: Subspace) 
     Features point to the same side as the mean of X, and one that is at right angles to it is off more often
     than on: a feature that does not is exchanged for its absence.
     """
-    Z = segments.rows(fit.Z)
+    Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
     if fit.variation is None:
         fitting = ~segments.rows(fit.outlier)
         design = np.column_stack([np.ones(np.count_nonzero(fitting)), Z[fitting]])

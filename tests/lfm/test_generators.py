@@ -113,7 +113,7 @@ def record(rng, factor=lambda: 1.0):
 def test_edges_of_exact_features_are_counted_by_type_and_signed():
     segments, Z, G, _ = record(np.random.default_rng(1))
     states = find_states(segments)
-    types = edge_types(states, segments.follows)
+    types = edge_types(states, segments.follows, segments.length)
     assert len(types.times) == 3
     assert types.times.sum() == 60
     change = types.vector[types.of_segment[1:]] * types.sign[1:, None]
@@ -123,7 +123,7 @@ def test_edges_of_exact_features_are_counted_by_type_and_signed():
 def test_starting_features_point_to_the_mean_and_start_from_the_level_with_all_off():
     segments, _, G, level = record(np.random.default_rng(2))
     states = find_states(segments)
-    types = edge_types(states, segments.follows)
+    types = edge_types(states, segments.follows, segments.length)
     relations = find_relations(types)
     found, start = starting_features(
         types, relations, np.uint64(0b111), states, segments.length @ segments.mean, segments.follows
@@ -134,8 +134,8 @@ def test_starting_features_point_to_the_mean_and_start_from_the_level_with_all_o
 
 def test_edges_across_a_gap_do_not_count():
     states = States(np.array([0, 1, 0]), np.array([[0.0], [50.0]]), np.array([20.0, 10.0]))
-    assert edge_types(states, np.array([False, False, True])).times.sum() == 1
-    assert len(edge_types(states, np.array([False, False, False])).times) == 0
+    assert edge_types(states, np.array([False, False, True]), np.full(3, 2)).times.sum() == 1
+    assert len(edge_types(states, np.array([False, False, False]), np.full(3, 2)).times) == 0
 
 
 def test_varying_edges_are_grouped_and_their_drift_is_measured():
@@ -146,3 +146,17 @@ def test_varying_edges_are_grouped_and_their_drift_is_measured():
     assert 0.015 < measured.drift < 0.045
     sizes = np.sort(np.linalg.norm(types.vector[:3], axis=1))
     np.testing.assert_allclose(sizes, np.sort(np.linalg.norm(G, axis=1)), rtol=0.03)
+
+
+def test_the_two_edges_of_a_single_row_are_one_sight_of_a_type() -> None:
+    # 0 → a (one row) → 0 → b (one row) → 0 → b → 0: a was seen once, b twice, and twenty odd ones once each
+    odd = np.arange(2, 25)
+    visits = [0, 1, 0, 2, 0, 2, 0, *np.stack([odd + 1, 0 * odd], axis=1).ravel()]
+    label = np.array(visits)
+    mean = np.arange(label.max() + 1.0)[:, None] ** 2 * np.array([[100.0, 3.0]])
+    states = States(label, mean, np.full(len(mean), 100.0))
+    follows = np.arange(len(label)) > 0
+    types = edge_types(states, follows, np.where(label == 0, 9, 1))
+    assert types.n_candidates == 1
+    np.testing.assert_allclose(np.abs(types.vector[0]), mean[2])
+    assert types.times[0] == 4
