@@ -11,11 +11,13 @@ from sklearn.decomposition import NMF, FastICA, MiniBatchDictionaryLearning
 from sklearn.exceptions import ConvergenceWarning
 
 import lfm
+from lfm.active_columns import ActiveColumns
 from lfm.binary_columns import split_in_two
 from lfm.estimator import LatentFeatureEstimator
+from lfm.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
 from lfm.synthetic import Synthetic
 
-FIRST_SEED = 2000  # seeds below are for developing
+FIRST_SEED = 5000  # developing used seeds below 100
 N_ROWS = 1000
 NOISE = 0.1
 
@@ -96,3 +98,24 @@ def measure(method: Method, data: Synthetic, *, tolerant: bool) -> Outcome:
         end - fitted,
         objective,
     )
+
+
+def latent_lasso_of_truth(data: Synthetic) -> float:
+    """The minimum of LatentLasso's objective (τ = 1, λ = N) over the true columns and their equivalents."""
+    N = len(data.X)
+    columns = (data.truth.Z @ lfm.enumerate_candidates(data.truth.Z).U.T).astype(np.uint8)
+    active = ActiveColumns.of(columns, np.ones(columns.shape[1]), data.X).descended(1.0, N, 3000)
+    return 0.5 * float(np.sum(data.X**2)) + active.objective(1.0, N)
+
+
+def meibp_of_truth(data: Synthetic) -> float:
+    """The evidence bound that MEIBP's updates reach from the truth."""
+    K, N = data.truth.K, len(data.X)
+    alpha = (1 + K) / (1 + float(np.sum(1 / np.arange(1, N + 1))))
+    state = State(data.X, data.truth.Z.copy(), Posterior.at(data.truth.W, np.full(K, NOISE)), NOISE)
+    for number in range(20):
+        update_features(state)
+        update_scales(state, data.X, 1e-9)
+        if number >= 10:  # rows move only once the features and their scales stand
+            update_all_rows(state, data.X, alpha, np.random.default_rng(0))
+    return state.bound(data.X, alpha)
