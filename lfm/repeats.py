@@ -87,6 +87,12 @@ def majority(Z: BinaryMatrix, group: IntMatrix) -> BinaryMatrix:
     return voted
 
 
+def group_means(X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
+    """The mean row (G, D) of each group; `group` (N,) counts from 0 and leaves out no number."""
+    share = 1.0 / np.bincount(group)[group]
+    return np.asarray(csr_array((share, (group, np.arange(len(group))))) @ X, dtype=np.float64)
+
+
 def agreed_features(Z: BinaryMatrix, X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
     """W (K, D) that minimises Σ over groups of size × ‖mean row − zW‖, z being the states of its first row.
 
@@ -94,13 +100,13 @@ def agreed_features(Z: BinaryMatrix, X: FloatMatrix, group: IntMatrix) -> FloatM
     iteratively reweighted least squares.
     """
     sizes = np.bincount(group)
-    means = csr_array((1.0 / sizes[group], (group, np.arange(len(group))))) @ X
+    means = group_means(X, group)
     states = Z[np.unique(group, return_index=True)[1]].astype(np.float64)
     weights = sizes.astype(np.float64)
     last = np.inf
     for _ in range(_MAX_REWEIGHTINGS):
         root = np.sqrt(weights)[:, None]
-        W: FloatMatrix = np.linalg.lstsq(root * states, root * means, rcond=None)[0]
+        W = np.asarray(np.linalg.lstsq(root * states, root * means, rcond=None)[0], dtype=np.float64)
         distances = np.linalg.norm(means - states @ W, axis=1)
         cost = float(sizes @ distances)
         if cost >= last * (1 - 1e-4):

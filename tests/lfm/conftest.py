@@ -7,6 +7,11 @@ import numpy as np
 import pytest
 
 
+def _in_batches(sets: Iterator[tuple[int, ...]], size: int = 10_000) -> Iterator[list[tuple[int, ...]]]:
+    while batch := list(itertools.islice(sets, size)):
+        yield batch
+
+
 class BruteForce:
     """Every column, every basis, every optimum, for small K."""
 
@@ -30,10 +35,9 @@ class BruteForce:
     def bases(columns: np.ndarray) -> Iterator[np.ndarray]:
         """Every regular U (K, K) of K of the columns (n, K), once up to order."""
         K = columns.shape[1]
-        for chosen in itertools.combinations(range(len(columns)), K):
-            U = columns[list(chosen)].T
-            if abs(np.linalg.det(U)) > 1e-6:
-                yield U
+        for chosen in _in_batches(itertools.combinations(range(len(columns)), K)):
+            U = columns[np.array(chosen)].transpose(0, 2, 1)
+            yield from U[np.abs(np.linalg.det(U)) > 1e-6]
 
     @staticmethod
     def as_set(columns: np.ndarray) -> set[tuple[float, ...]]:

@@ -46,7 +46,7 @@ def test_a_bias_makes_k_plus_one_times_two_to_the_k_minus_two(K: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_count_is_that_of_all_bases(seed: int, brute_force) -> None:
-    Z = brute_force.full_rank_states(seed, K_max=4)
+    Z = brute_force.full_rank_states(seed, K_max=5)
     verdict = diagnose(Z)
     expected = sum(1 for _ in brute_force.bases(brute_force.columns(Z)))
     assert verdict.n_equivalent == expected

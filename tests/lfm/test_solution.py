@@ -17,6 +17,17 @@ def test_a_solution_knows_its_sizes_residual_and_regulariser() -> None:
     assert solution.regulariser == pytest.approx(np.sqrt(1 + 4 + 1 + 9) / 6)
 
 
+def test_a_residual_in_pieces_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    states, features, X = (
+        rng.integers(0, 2, (101, 3)),
+        rng.standard_normal((3, 7)),
+        rng.standard_normal((101, 7)),
+    )
+    monkeypatch.setattr("lfm.solution._CHUNK", 70)
+    assert Solution(states, features).residual(X) == pytest.approx(np.linalg.norm(X - states @ features))
+
+
 def test_a_solution_is_a_frozen_copy() -> None:
     mine = W.copy()
     solution = Solution(Z, mine)
