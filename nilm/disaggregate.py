@@ -156,7 +156,8 @@ def factorise(
             solution = warmer(solution, X, warm_start, notes)
     else:
         amplitude = first_amplitude(X, sun, gaps)
-        solution, at_noise_floor = solve_beside(sun, amplitude, X, gaps, mean_v, way, notes)
+        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
+        solution, at_noise_floor = solve_beside(sun, loads, gaps, mean_v, way, notes)
         solution, amplitude = completed(solution, X, sun, amplitude)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         solution = refitted_if_poor(solution, X, notes)

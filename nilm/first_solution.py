@@ -60,25 +60,24 @@ def solve(
 
 def solve_beside(
     sun: Generator,
-    amplitude: FloatArray,
     X: FloatArray,
     gaps: NDArray[np.bool_],
     voltage_v: FloatArray,
     way: Way,
     notes: list[str],
 ) -> tuple[Solution, bool | None]:
-    """The solution of X (N, D) beside a generator of this `amplitude` (N,), and its certificate.
+    """The solution of X (N, D), which is without what the generator feeds in, and its certificate.
 
-    Across the generator's shape the rows are exact, along it they are as good as the amplitude; so what is
-    left along it is looked at in several sizes, and the most plausible on and off times are kept. Each switch
-    that was seen and is not in them counts as a surprise of its own.
+    Across the generator's shape the rows are exact, along it they are as good as its amplitude was known; so
+    what is left along it is looked at in several sizes, and the most plausible on and off times are kept.
+    Each switch that was seen and is not in them counts as a surprise of its own.
     """
     evidence = StateEvidence(gaps)
     found = []
     for share in SHARES:
         priors = house_priors(gaps, voltage_v, feeds_in=False)[0]
         words: list[str] = []
-        seen = X - np.outer(share * amplitude + (1 - share) * (X @ sun.shape), sun.shape)
+        seen = X - (1 - share) * np.outer(X @ sun.shape, sun.shape)
         # With nothing left along the shape no watts flow, and their sign says nothing.
         solution, floor = solve(seen, gaps, priors if share else priors[:-1], way, words)
         surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
