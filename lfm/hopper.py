@@ -1,7 +1,7 @@
 """Algorithm 2, the Equivalence Hopper: from a solution (Z, W) to the equivalent one with the best prior.
 
 Owns the promises: the best visited solution comes back, never worse than the start in objective and never
-beyond the stated tolerance in residual. The walk itself is `lfm.walk`.
+beyond the stated tolerance in residual. The walk itself is `lfm.walk`, input is checked by `lfm.hop_options`.
 """
 
 import logging
@@ -15,20 +15,11 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm.candidates import Candidates, enumerate_candidates
 from lfm.corrections import Correction, describe_corrections
-from lfm.errors import (
-    FloatMatrix,
-    IntMatrix,
-    InvalidInputError,
-    check_real,
-    check_rng,
-    check_weight,
-    check_whole,
-    is_number,
-)
-from lfm.lattice import nonbinarity
+from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.hop_options import HopOptions, check_candidates, check_request, residual_limit
 from lfm.objective import Objective, projected_columns
 from lfm.priors import Prior
-from lfm.repair import repaired
+from lfm.repair import projected, repaired
 from lfm.repeats import repeated_rows
 from lfm.solution import Solution
 from lfm.support import exact_support
@@ -68,72 +59,6 @@ class Hop:
     complete: bool
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What stays the same in every round of a hop."""
-
-    priors: tuple[Prior, ...]
-    unimodular: bool
-    gamma: float
-    beta: float
-    n_steps: int
-    n_restarts: int
-    rng: np.random.Generator
-    X: FloatMatrix | None
-    residual_limit: float
-    tolerant: bool
-    group: IntMatrix | None  # rows of X that repeat one another, where a tolerant hop asks
-
-    def value(self, solution: Solution) -> float:
-        fit = solution.residual(self.X) ** 2 if self.tolerant and self.X is not None else 0.0
-        return fit + sum(prior.value(solution) for prior in self.priors)
-
-
-def _check(solution: Solution, priors: Sequence[Prior]) -> None:
-    if not isinstance(solution, Solution):
-        raise InvalidInputError(
-            f"solution must be a Solution, got {type(solution).__name__}; wrap it as Solution(Z, W)"
-        )
-    if isinstance(priors, Prior) or not isinstance(priors, Sequence):
-        raise InvalidInputError(
-            f"priors must be a list of Prior objects, got {priors!r}; write [GaussianW(1.0)]"
-        )
-    if len(priors) == 0:
-        raise InvalidInputError("priors is empty, so every solution is as good; give e.g. [GaussianW(1.0)]")
-    for prior in priors:
-        if not isinstance(prior, Prior):
-            raise InvalidInputError(f"priors must hold Prior objects, got {prior!r}; subclass lfm.Prior")
-        if type(prior).value is not Prior.value:
-            raise InvalidInputError(
-                f"{type(prior).__name__} overrides value, which the hopper never asks for; write it as "
-                "columns (one price per column of Z) and features (one per row of W)"
-            )
-
-
-def _check_candidates(solution: Solution, candidates: Candidates, X: ArrayLike | None) -> None:
-    if not isinstance(candidates, Candidates):
-        raise InvalidInputError(
-            f"candidates must be a Candidates, got {type(candidates).__name__}; use enumerate_candidates(Z)"
-        )
-    if candidates.K != solution.K:
-        raise InvalidInputError(
-            f"candidates have length {candidates.K} and the solution has K = {solution.K} features; "
-            "enumerate them from this solution's Z"
-        )
-    try:
-        agree = np.array_equal(nonbinarity(solution.Z, candidates.U.T), candidates.f)
-    except InvalidInputError:  # fractions that this Z does not make whole
-        agree = False
-    if not agree:
-        raise InvalidInputError(
-            "candidates do not belong to this solution's Z: their f does not agree; enumerate them from it"
-        )
-    if X is None and not candidates.strict:
-        raise InvalidInputError(
-            "candidates hold vectors with f > 0, after which W must be refitted: give X, or strict candidates"
-        )
-
-
 def hop(
     solution: Solution,
     *,
@@ -162,49 +87,33 @@ def hop(
     the start's, or is the start. `rng` None is a generator with a fixed seed: the same call gives the same
     answer.
     """
-    _check(solution, priors)
-    check_weight("gamma", gamma)
-    if not (is_number(residual_tolerance) and -1 <= residual_tolerance < math.inf):
-        raise InvalidInputError(
-            f"residual_tolerance must be a finite share of at least −1, got {residual_tolerance!r}"
-        )
-    n_steps = check_whole("n_steps", n_steps, least=1)
-    n_restarts = check_whole("n_restarts", n_restarts, least=0)
-    if not (is_number(beta) and beta > 0):
-        raise InvalidInputError(f"beta must be positive (math.inf is greedy), got {beta!r}")
-    if rng is None:
-        rng = np.random.default_rng(0)
-    check_rng("rng", rng)
+    check_request(solution, priors)
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
-    _check_candidates(solution, candidates, X)
+    check_candidates(solution, candidates, X)
     if not candidates.complete:
         logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
-    residual_limit = math.inf
-    if X is not None:
-        X = check_real("X", X)
-        # The floor lets a start that fits exactly be left by rounding, and by nothing more.
-        residual_limit = (1 + residual_tolerance) * solution.residual(X) + 1e-9 * float(np.linalg.norm(X))
-    tolerant = X is not None and candidates.max_nonbinarity > 0
-    options = _Options(
+    X = None if X is None else check_real("X", X)
+    options = HopOptions(
         priors=tuple(priors),
         unimodular=unimodular,
         gamma=gamma,
         beta=beta,
         n_steps=n_steps,
         n_restarts=n_restarts,
-        rng=rng,
+        rng=np.random.default_rng(0) if rng is None else rng,
         X=X,
-        residual_limit=residual_limit,
-        tolerant=tolerant,
-        group=repeated_rows(X, solution.K) if tolerant and X is not None else None,
+        residual_limit=residual_limit(solution, X, residual_tolerance),
+        tolerant=X is not None and candidates.max_nonbinarity > 0,
     )
+    if options.tolerant and options.X is not None and candidates.complete:
+        options = replace(options, repair=True, group=repeated_rows(options.X, solution.K))
     before = options.value(solution)
     if math.isinf(before):
         raise InvalidInputError(
             f"the objective of the start is {before}: W or X is too large; scale both down"
         )
-    if tolerant and candidates.complete:
+    if options.repair:
         rounds = _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     else:
         rounds = [_round(solution, candidates, options)]
@@ -241,7 +150,7 @@ class _Round:
     trace: FloatMatrix
 
 
-def _round(solution: Solution, candidates: Candidates, options: _Options) -> _Round:
+def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _Round:
     """The best solution of one walk that keeps the promise on the residual."""
     objective = Objective(
         solution, candidates, options.priors, gamma=options.gamma, unimodular=options.unimodular
@@ -273,7 +182,7 @@ def _round(solution: Solution, candidates: Candidates, options: _Options) -> _Ro
     )
 
 
-def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options) -> list[_Round]:
+def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptions) -> list[_Round]:
     """Strict and tolerant walks in turn, from the start with its wrong bits repaired, while that helps."""
     current = solution
     if options.X is not None:
@@ -293,7 +202,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: _Options
     return rounds
 
 
-def _support(one: _Round, options: _Options) -> tuple[FloatMatrix, bool]:
+def _support(one: _Round, options: HopOptions) -> tuple[FloatMatrix, bool]:
     """(share of the weight exp(−βg) in which each returned column appears (K,), whether it is exact)."""
     beta = 1.0 if math.isinf(options.beta) else options.beta
     shares = exact_support(one.walk.objective, beta)
@@ -305,7 +214,7 @@ def _support(one: _Round, options: _Options) -> tuple[FloatMatrix, bool]:
     return one.walk.share[one.columns], False
 
 
-def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
+def _settle(walk: Walk, solution: Solution, options: HopOptions) -> Solution:
     """The best visited solution that keeps the promise on the residual; the walk ends there."""
     for columns in walk.visited_best[: -_MAX_TRIED - 1 : -1]:
         walk.go_to(columns)
@@ -317,7 +226,8 @@ def _settle(walk: Walk, solution: Solution, options: _Options) -> Solution:
                 return exact
             continue
         assert options.X is not None
-        found = repaired(Z, np.asarray(tableau.inverse @ solution.W), options.X, options.group)
+        W = np.asarray(tableau.inverse @ solution.W)
+        found = repaired(Z, W, options.X, options.group) if options.repair else projected(Z, W, options.X)
         if found is not None and found.residual(options.X) <= options.residual_limit:
             return found
     walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lfm.repair import repaired
+from lfm.repair import projected, repaired
 from lfm.repeats import repeated_rows
 from lfm.synthetic import images
 
@@ -12,7 +12,7 @@ def test_flipped_bits_are_set_right_by_the_data(refit: bool) -> None:
     data = images(6, 300, 2, 0.1, rng)
     Z = data.truth.Z ^ (rng.random(data.truth.Z.shape) < 0.02)
     W = np.linalg.lstsq(Z.astype(float), data.X, rcond=None)[0] if refit else data.truth.W
-    found = repaired(Z, W, data.X)
+    found = projected(Z, W, data.X)
     assert found is not None
     np.testing.assert_array_equal(found.Z, data.truth.Z)
     assert found.residual(data.X) <= data.truth.residual(data.X)
@@ -30,7 +30,7 @@ def test_a_feature_with_more_wrong_bits_than_right_ones_is_found_by_the_votes() 
     noisy = Z ^ (rng.random(Z.shape) < 0.03)
     assert noisy[Z[:, 3] == 0, 3].sum() > 30
     start = np.linalg.lstsq(noisy.astype(float), X, rcond=None)[0]
-    alone, voted = repaired(noisy, start, X), repaired(noisy, start, X, repeated_rows(X, 4))
+    alone, voted = repaired(noisy, start, X, None), repaired(noisy, start, X, repeated_rows(X, 4))
     assert alone is not None
     assert voted is not None
     assert alone.residual(X) > 2 * voted.residual(X)
@@ -40,4 +40,6 @@ def test_a_feature_with_more_wrong_bits_than_right_ones_is_found_by_the_votes() 
 def test_nothing_comes_back_where_nothing_has_full_rank() -> None:
     Z = np.array([[1, 1], [1, 1], [0, 0]], dtype=np.uint8)
     X = np.array([[2.0], [2.0], [0.0]])
-    assert repaired(Z, np.array([[1.0], [1.0]]), X) is None
+    W = np.array([[1.0], [1.0]])
+    assert projected(Z, W, X) is None
+    assert repaired(Z, W, X, np.array([0, 0, 1])) is None
