@@ -19,7 +19,7 @@ from nilm.activations import (
 )
 from nilm.analyst import AnalystNotes
 from nilm.catalogue import Sighting, differs
-from nilm.naming import SubmeterMatch, describe, distinct
+from nilm.naming import Name, SubmeterMatch, describe, distinct
 from nilm.parts import PartOf, evidence_words, likely_parts
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.solutions import Hopped
@@ -108,8 +108,8 @@ def name_loads(
     *,
     before: Mapping[str, Sighting],
     interval_s: float,
-) -> list[tuple[str, str, float | None]]:
-    """(name, where it comes from, score of the submeter) of each load, names distinct within the week.
+) -> list[Name]:
+    """The name of each load, distinct within the week.
 
     What an earlier week called it (`before`, by appliance id) stays, so that a table over many weeks has one
     name for it: a submeter's name unless another has it now, a description as long as kind and watts are what
@@ -117,20 +117,20 @@ def name_loads(
     """
     given = {match.name for match in submeters if match is not None}
     given |= {analyst.names[i] for i in appliance_ids if i in analyst.names}
-    found: dict[str, tuple[str, str, float | None]] = {}
+    found: dict[str, Name] = {}
     for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
         if appliance_id in analyst.names:
-            found[appliance_id] = (analyst.names[appliance_id], "analyst", None)
+            found[appliance_id] = Name(analyst.names[appliance_id], "analyst")
         elif match is not None:
-            found[appliance_id] = (match.name, "submeter", match.score)
+            found[appliance_id] = Name(match.name, "submeter", match.score)
         elif (was := before.get(appliance_id)) and was.name not in given and _still_true(was, load):
-            found[appliance_id] = (was.name, EARLIER_WEEK, None)
+            found[appliance_id] = Name(was.name, EARLIER_WEEK)
         else:
             per_day = activations_per_day(load.activations, len(load.on), interval_s)
             words = describe(load.active_w, load.kind, per_day=per_day, share_of_time=load.share_of_time)
-            found[appliance_id] = (words, "description", None)
-    names = distinct({appliance_id: name for appliance_id, (name, _, _) in found.items()})
-    return [(names[i], found[i][1], found[i][2]) for i in appliance_ids]
+            found[appliance_id] = Name(words, "description")
+    texts = distinct({appliance_id: name.text for appliance_id, name in found.items()})
+    return [found[i]._replace(text=texts[i]) for i in appliance_ids]
 
 
 def _still_true(was: Sighting, load: Load) -> bool:
@@ -144,7 +144,7 @@ def build_appliances(
     hopped: Hopped,
     loads: Sequence[Load],
     appliance_ids: Sequence[str],
-    names: Sequence[tuple[str, str, float | None]],
+    names: Sequence[Name],
     *,
     parts: Mapping[int, PartOf],
     indistinguishable: Sequence[tuple[str, ...]],
@@ -153,14 +153,14 @@ def build_appliances(
     interval_s = hopped.factorised.interval_s
     appliances = []
     for k, load in enumerate(loads):
-        appliance_id, (name, source, score) = appliance_ids[k], names[k]
+        appliance_id, name = appliance_ids[k], names[k]
         part = parts.get(k)
         appliances.append(
             Appliance(
                 appliance_id=appliance_id,
-                name=name,
-                name_source=source,
-                name_score=score,
+                name=name.text,
+                name_source=name.source,
+                name_score=name.score,
                 kind=load.kind,
                 current_a=load.current_a,
                 amplitude=load.amplitude,
@@ -177,7 +177,9 @@ def build_appliances(
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,
                 part_evidence=(
-                    evidence_words(part, host_name=names[part.host][0], interval_s=interval_s) if part else ""
+                    evidence_words(part, host_name=names[part.host].text, interval_s=interval_s)
+                    if part
+                    else ""
                 ),
                 not_told_apart_from=tuple(
                     other

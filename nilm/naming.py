@@ -6,6 +6,7 @@ submeters is `nilm.submeters`' business; the analyst's small file is kept by `ni
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,14 @@ _PLAIN_KIND = {
     "generator": "generator",
     "mixed": "load",
 }
+
+
+class Name(NamedTuple):
+    """What an appliance is called, and why."""
+
+    text: str
+    source: str  # "analyst", "submeter", "earlier week" or "description"
+    score: float | None = None  # how well the submeter fits; None unless it is one
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nilm.appliances import EARLIER_WEEK, Load, build_appliances, measure_loads,
 from nilm.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
 from nilm.certainty import certainty_in_words
 from nilm.correction_words import corrections_in_words
-from nilm.naming import SubmeterMatch, lift_to_machines, match_submeters
+from nilm.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
 from nilm.results import Quality, Scores, TimeArray, WeekResult
 from nilm.scores import Estimate, Truth, score_against_submeters, score_against_truth
 from nilm.solutions import Hopped
@@ -82,7 +82,7 @@ def build_week(
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
     before = around.catalogue.before(week)
     names = name_loads(loads, ids, machines, around.analyst, before=before, interval_s=interval_s)
-    certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name for name, _, _ in names])
+    certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
         hopped,
         loads,
@@ -122,20 +122,20 @@ def build_week(
 def _sightings(
     loads: Sequence[Load],
     ids: Sequence[str],
-    names: Sequence[tuple[str, str, float | None]],
+    names: Sequence[Name],
     before: Mapping[str, Sighting],
 ) -> tuple[Sighting, ...]:
     """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there."""
     return tuple(
         Sighting(
             i,
-            name,
+            name.text,
             load.kind,
             load.active_w,
             load.current_a,
-            before[i].name_source if source == EARLIER_WEEK else source,
+            before[i].name_source if name.source == EARLIER_WEEK else name.source,
         )
-        for i, (name, source, _), load in zip(ids, names, loads, strict=True)
+        for i, name, load in zip(ids, names, loads, strict=True)
     )
 
 

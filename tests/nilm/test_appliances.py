@@ -8,7 +8,7 @@ from nilm.activations import ActivationOptions
 from nilm.analyst import AnalystNotes
 from nilm.appliances import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.catalogue import Sighting
-from nilm.naming import SubmeterMatch
+from nilm.naming import Name, SubmeterMatch
 from nilm.simulate.house import simulated_house
 from nilm.solutions import Hopped
 
@@ -97,7 +97,7 @@ def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
 
 def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) -> None:
     loads = loads_of(week)
-    names = [(name, "analyst", None) for name in HOUSE.names]
+    names = [Name(name, "analyst") for name in HOUSE.names]
     found = build_appliances(
         week,
         loads,
