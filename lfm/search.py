@@ -21,6 +21,7 @@ from lfm.viterbi import GLITCH, SWITCH, decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
+WIDE = Variation(drift=0.08, shape=0.08)  # of appliances that are recorded anew each time
 _WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
 _LEAST = 0.002  # relative variation below this is not looked for
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
@@ -60,7 +61,8 @@ def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, Sta
 def repeats_exactly(types: EdgeTypes) -> bool:
     """Whether edges recur: False where so many different ones are seen that features must vary."""
     recurring = types.times[types.times >= 3].sum()
-    return bool(len(types.times) <= _MANY_TYPES or recurring >= _MOST * types.times.sum())
+    few = types.n_candidates <= _MANY_TYPES // 2
+    return bool(len(types.times) <= _MANY_TYPES or (few and recurring >= _MOST * types.times.sum()))
 
 
 def search_exact(
@@ -144,17 +146,20 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
 
 
 def search_varying(
-    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report
+    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report, wide: bool = False
 ) -> Fit:
     """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
 
-    From the number of features that describes the edges best it goes down as long as the evidence gains.
+    `wide` supposes that they vary by WIDE, in shape as much as in size, whatever is measured. From the number
+    of features that describes the edges best it goes down as long as the evidence gains.
     """
     kept = segments.only(~is_transition(segments))
-    guess = FIRST_GUESS._replace(drift=drift) if drift else FIRST_GUESS
+    guess = WIDE if wide else FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
     types, measured = varying_edge_types(kept, guess)
     variation = Variation(drift or max(_WIDER * measured.drift, _LEAST), max(_WIDER * measured.shape, _LEAST))
-    if variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
+    if wide:
+        variation = WIDE
+    elif variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
         types, _ = varying_edge_types(kept, variation)
     relations = find_relations(types)
     price = description_length(types)
@@ -170,6 +175,12 @@ def search_varying(
         best = fit
         report(best.objective)
     assert best is not None
+    # A heavy feature that was taken for on in the commonest state stays on for days and swaps with others.
+    mostly_on = 2 * (segments.length @ best.Z) > segments.length.sum()
+    if mostly_on.any():
+        level = best.level + best.G[mostly_on].sum(axis=0)
+        off = _alternate_varying(segments, best.G, level, variation, price=price, max_iter=max_iter)
+        best = min(best, off, key=lambda fit: fit.objective)
     if not best.certified:
         again = _alternate_varying(
             segments, best.G, best.level, variation, price=price, max_iter=1, thorough=True

@@ -24,6 +24,8 @@ MAX_FEATURES = 40  # what 'auto' looks for at the most
 # Features that repeat exactly can always explain activations that vary, one feature for each size: this many
 # pairs of features this close to each other are the sign of it.
 SPLINTERS, TWINS = 3, 0.05
+# Where variation as measured falls short, a wide one that needs so much fewer features is the better story.
+MUCH_SIMPLER = 0.75
 RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a feature lies
 
 
@@ -36,10 +38,11 @@ class SwitchingDecoder(LatentFeatureEstimator):
 
     n_components: an upper bound on the number of features K, or 'auto'. One feature is the level that is
     always on, where there is one. drift: standard deviation of an activation's size relative to its
-    feature's; 'auto' measures it where it is needed, 0 forbids it. min_noise: σ is taken as at least this, in
-    the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay noise.
-    max_iter: rounds of decoding and refitting per attempt. random_state is accepted as by every estimator;
-    the fit draws no random numbers.
+    feature's; 'auto' measures it where it is needed, 0 forbids it, 'wide' supposes that size and shape both
+    vary by 8% (as 'auto' does where what it measures explains too little). min_noise: σ is taken as at least
+    this, in the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay
+    noise. max_iter: rounds of decoding and refitting per attempt. random_state is accepted as by every
+    estimator; the fit draws no random numbers.
 
     After `fit`, besides the names all estimators share: noise_ (σ of one entry of X), drift_ (the drift that
     the fit supposes, 0 where features repeat exactly), at_noise_floor_ (True where chi² of the segment means
@@ -84,14 +87,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         subspace = find_subspace(rows, gaps)
         subspace = subspace._replace(noise=max(subspace.noise, self.min_noise))
         segments = split(subspace.scores(rows), gaps)
-        limits = {"most": most - 1, "max_iter": self.max_iter}
-        fit = search_exact(segments, find_states(segments), report=rounds.add, **limits)
-        splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
-        if drift != 0 and (fit is None or not fit.certified or splintered):
-            varying = search_varying(segments, drift=drift, report=rounds.add, **limits)
-            simpler = varying.certified and fit is not None and len(varying.G) < len(fit.G)
-            if fit is None or varying.objective < fit.objective or (splintered and simpler):
-                fit = varying
+        fit = self._search(segments, most - 1, drift, rounds)
         if fit is None:
             raise InvalidInputError(
                 "the changes between the rows of X do not recur, so features that repeat exactly (drift = 0) "
@@ -104,6 +100,31 @@ class SwitchingDecoder(LatentFeatureEstimator):
         self.n_outlier_rows_ = int(np.count_nonzero(fit.outlier))
         solution = _solution(rows, segments, fit, subspace)
         return self._keep(solution, rounds=rounds, converged=fit.converged, advice="raise max_iter")
+
+    def _search(self, segments: Segments, most: int, drift: float | None, rounds: Rounds) -> Fit | None:
+        """The best fit of at most `most` features; None where drift is forbidden and nothing recurs."""
+
+        def varying(*, wide: bool = False) -> Fit:
+            return search_varying(
+                segments, most=most, drift=drift, max_iter=self.max_iter, report=rounds.add, wide=wide
+            )
+
+        if self.drift == "wide":
+            return varying(wide=True)
+        states = find_states(segments)
+        fit = search_exact(segments, states, most=most, max_iter=self.max_iter, report=rounds.add)
+        splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
+        if drift == 0 or (fit is not None and fit.certified and not splintered):
+            return fit
+        looser = varying()
+        simpler = looser.certified and fit is not None and len(looser.G) < len(fit.G)
+        if fit is None or looser.objective < fit.objective or (splintered and simpler):
+            fit = looser
+        if drift is None and not fit.certified:
+            wide = varying(wide=True)
+            if wide.certified and len(wide.G) <= MUCH_SIMPLER * len(fit.G):
+                fit = wide
+        return fit
 
     @one_thread
     def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryMatrix:
@@ -130,11 +151,11 @@ class SwitchingDecoder(LatentFeatureEstimator):
         return min(int(self.n_components), MAX_FEATURES)
 
     def _drift(self) -> float | None:
-        """The drift as a number; None stands for 'auto'."""
-        if self.drift == "auto":
+        """The drift as a number; None stands for 'auto' and 'wide'."""
+        if self.drift in ("auto", "wide"):
             return None
         if not isinstance(self.drift, (int, float, np.number)) or not 0 <= self.drift < 1:
-            raise InvalidInputError(f"drift must be 'auto' or a number in [0, 1), got {self.drift!r}")
+            raise InvalidInputError(f"drift must be 'auto', 'wide' or a number in [0, 1), got {self.drift!r}")
         return float(self.drift)
 
 

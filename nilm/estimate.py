@@ -35,6 +35,7 @@ LEAST_CHANGE_A = 0.02
 # The same for a house whose appliances also change their waveform from run to run, tried where the first
 # does not reach the noise floor.
 LEAST_CHANGE_VARIED_A = 0.05
+VARIED = 0.05  # drift beyond which it is the waveform that changes
 MORE_FEATURES = 3  # that the second may need; with many more it has explained noise by appliances
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
@@ -81,8 +82,10 @@ def fit_estimator(
         try:
             if name == "switching":
                 model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
-                if not model.at_noise_floor_:
-                    coarser = clone(model).set_params(min_noise=LEAST_CHANGE_VARIED_A).fit(X, gap_before=gaps)
+                varied = model.drift_ >= VARIED
+                if varied or not model.at_noise_floor_:
+                    coarser = clone(model).set_params(min_noise=LEAST_CHANGE_VARIED_A)
+                    coarser.set_params(drift="wide" if varied else "auto").fit(X, gap_before=gaps)
                     if coarser.at_noise_floor_ and len(coarser.W_) <= len(model.W_) + MORE_FEATURES:
                         model = coarser
             else:
