@@ -19,7 +19,8 @@ from lfm.objective import Objective
 
 TOLERANCE = 1e-6  # of the weight that may be missing
 MAX_BASES = 20_000
-_MARGINS = (15.0, 30.0, 45.0)  # of the limit above the best objective, in units of 1/β, tried in turn
+# By how much the limit is above the best objective, in units of 1/β, tried in turn.
+_MARGINS = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
 
 
 @compiled
@@ -192,5 +193,5 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
         if math.isinf(margin) or missing <= TOLERANCE * everything:
             shares = np.zeros(len(objective.costs))
             np.add.at(shares, bases, weights[:, None])
-            return np.asarray(shares[current] / everything)
+            return np.minimum(shares[current] / everything, 1.0)  # sums in another order may round above
     return None
