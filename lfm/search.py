@@ -175,12 +175,6 @@ def search_varying(
         best = fit
         report(best.objective)
     assert best is not None
-    # A heavy feature that was taken for on in the commonest state stays on for days and swaps with others.
-    mostly_on = 2 * (segments.length @ best.Z) > segments.length.sum()
-    if mostly_on.any():
-        level = best.level + best.G[mostly_on].sum(axis=0)
-        off = _alternate_varying(segments, best.G, level, variation, price=price, max_iter=max_iter)
-        best = min(best, off, key=lambda fit: fit.objective)
     if not best.certified:
         again = _alternate_varying(
             segments, best.G, best.level, variation, price=price, max_iter=1, thorough=True
