@@ -6,8 +6,9 @@ Rows are made as `benchmarks/product.py` makes them (loads follow the voltage, w
 Panels peak at 2.5 kW times their size and follow sun and haze; under "broken clouds" they also jump, every
 quarter of an hour on the average, to anything from a quarter of the clear sky up. The last set has an
 inverter whose current copies the voltage, harmonics and all: the case that is known to fail. Seeds start at
-7000; the method was made on seeds below 200. "exact" is E_Hamm below 0.002 with the generator's own column
-counted; the energy error is Σ|energy − truth| / Σ|truth| over matched appliances, the generator among them.
+7100; the method was made on seeds below 200, and one step of it after a look at 7000 to 7009. "exact" is
+E_Hamm below 0.002 with the generator's own column counted; the energy error is Σ|energy − truth| / Σ|truth|
+over matched appliances, the generator among them.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from nilm.simulate.house import simulated_house
 from nilm.simulate.signal import signal_of
 from nilm.simulate.solar import PEAK_W, with_solar
 
-FIRST_SEED = 7000
+FIRST_SEED = 7100
 EXACT = 0.002
 NOISE_A = 0.005 / np.sqrt(10)
 CLOUD_ROWS = 8

@@ -1,16 +1,17 @@
 """How far a generator feeds in, row by row, told apart from the loads behind the same meter.
 
 Along the generator's shape s a row holds c = a + ℓ: what is fed in, and the level ℓ of the loads. Between two
-switches ℓ stands still, so that a day has one unknown level for each of its segments. Two things tie
-these levels together: at a switch the sun's own step is roughly known from the rows beside it; and a segment
-that looks like another one across s is the same state of the house and has the same level, by night too,
-when a = 0 and ℓ is simply read. The levels that fit all of it best are found by least squares, without a
-single appliance being known (`first_amplitude`). Once the appliances are, they tell it better (`completed`).
+switches ℓ stands still, so that a day has one unknown level for each of its segments. Three things tie
+these levels together: at a switch the sun's own step is roughly known from the rows beside it; a segment that
+looks like another one across s is the same state of the house and has the same level, by night too, when
+a = 0 and ℓ is simply read; and a switch that looks like another is the same appliance's step. The levels
+that fit all of it best are found by least squares, without a single appliance being known
+(`first_amplitude`). Once the appliances are, they tell it better (`completed`).
 """
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import spsolve
 
 from lfm import Solution
@@ -19,7 +20,8 @@ from nilm.results import FloatArray
 
 METER_W, DRIFT = 5.0, 0.01  # how well a level repeats: watts, and the share of its size that drifts
 ACROSS_GAP = 10.0  # times as uncertain is the sun's step across a gap in time
-ALIKE = 6  # segments by night, and later ones by day, that a segment is compared with
+ALIKE = 6  # by night, and later ones by day: that many alike segments or switches are tied to each
+SAME_EDGE = 0.03  # relative difference across the shape of two switches of one appliance
 ROUNDS, TAIL = 15, 2.0  # ties that are this many spreads off lose weight (Cauchy)
 
 
@@ -27,27 +29,14 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     """The amplitude a (N,) of the generator in the rows X (N, D), before any appliance is known."""
     along = X @ generator.shape
     segment, first = _segments(generator)
-    length = np.bincount(segment)
     by_day = generator.daylight[first]
-    level = np.bincount(segment, weights=along) / length
-    i, j, difference, spread = _ties(generator, along, segment, first, gap_before, level, X)
-    unknown = np.where(by_day, np.cumsum(by_day) - 1, -1)
-    rows = np.arange(len(i))
-    known = np.where(by_day[i], 0.0, level[i]) - np.where(by_day[j], 0.0, level[j])
-    A = coo_array(
-        (
-            np.concatenate([np.ones(by_day[i].sum()), -np.ones(by_day[j].sum())]),
-            (
-                np.concatenate([rows[by_day[i]], rows[by_day[j]]]),
-                np.concatenate([unknown[i][by_day[i]], unknown[j][by_day[j]]]),
-            ),
-        ),
-        shape=(len(i), int(by_day.sum())),
-    ).tocsc()
-    wanted = difference - known
+    level = np.bincount(segment, weights=along) / np.bincount(segment)
+    ties, value, spread = _ties(generator, X, segment, first, gap_before, level)
+    A = ties[:, by_day]
+    wanted = value - ties[:, ~by_day] @ level[~by_day]
     weight = 1 / spread**2
     for _ in range(ROUNDS):
-        weighted = A.multiply(weight[:, None])
+        weighted = A.multiply(weight[:, None]).tocsc()
         found = spsolve((A.T @ weighted).tocsc(), weighted.T @ wanted)
         off = (wanted - A @ found) / spread
         weight = 1 / (spread**2 * (1 + (off / TAIL) ** 2))
@@ -110,40 +99,69 @@ def _segments(generator: Generator) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def _ties(
     generator: Generator,
-    along: FloatArray,
+    X: FloatArray,
     segment: NDArray[np.int64],
     first: NDArray[np.int64],
     gap_before: NDArray[np.bool_],
     level: FloatArray,
-    X: FloatArray,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, FloatArray]:
-    """(i, j, ℓ_i − ℓ_j, its spread) for pairs of segments of which at least one lies in daylight."""
+) -> tuple[csc_array, FloatArray, FloatArray]:
+    """T (n, S), v and spreads (n,) with T ℓ = v: what is known of the segments' levels ℓ (S,) by day."""
+    along = X @ generator.shape
     by_day = generator.daylight[first]
     meter = METER_W / abs(generator.watts)
-    later = 1 + np.flatnonzero(by_day[1:] | by_day[:-1])
-    at = first[later]
-    switched = generator.switch[at]
-    difference = np.where(switched, along[at] - along[at - 1] - generator.step[at], 0.0)
-    spread = np.where(switched, np.hypot(generator.step_error, meter), meter)
-    spread = np.where(gap_before[at], ACROSS_GAP * spread, spread)
-    i, j = [later], [later - 1]
     means = np.zeros((len(first), X.shape[1]))
     np.add.at(means, segment, generator.without(X))
     means /= np.bincount(segment)[:, None]
-    squares = np.einsum("sd,sd->s", means, means)
-    for s in np.flatnonzero(by_day).tolist():
-        apart = np.sqrt(np.maximum(squares + squares[s] - 2 * means @ means[s], 0.0) / X.shape[1])
-        alike = np.argsort(apart, kind="stable")
-        alike = alike[apart[alike] < generator.quiet_a]
-        alike = np.concatenate([alike[~by_day[alike]][:ALIKE], alike[by_day[alike] & (alike > s)][:ALIKE]])
-        i.append(np.full(len(alike), s))
-        j.append(alike)
-    first_of, second_of = np.concatenate(i), np.concatenate(j)
-    drift = np.where(by_day[second_of], 3 * meter, np.hypot(meter, DRIFT * level[second_of]))
-    n = len(first_of) - len(later)
-    return (
-        first_of,
-        second_of,
-        np.concatenate([difference, np.zeros(n)]),
-        np.concatenate([spread, drift[len(later) :]]),
-    )
+    ties: list[tuple[tuple[int, ...], tuple[int, ...], float, float]] = []  # segments, signs, value, spread
+    later = np.arange(1, len(first))
+    at = first[1:]
+    change = along[at] - along[at - 1] - generator.step[at]
+    for s in later[by_day[1:] | by_day[:-1]].tolist():
+        row = int(first[s])
+        switched = bool(generator.switch[row])
+        spread = float(np.hypot(generator.step_error, meter)) if switched else meter
+        spread *= ACROSS_GAP if gap_before[row] else 1.0
+        ties.append(((s, s - 1), (1, -1), float(change[s - 1]) if switched else 0.0, spread))
+    near = _Near(means)
+    for s in np.flatnonzero(by_day).tolist():  # one state of the house, one level
+        for other, _ in near.to(s, limit=generator.quiet_a, first_choice=~by_day):
+            drift = 3 * meter if by_day[other] else float(np.hypot(meter, DRIFT * level[other]))
+            ties.append(((s, other), (1, -1), 0.0, drift))
+    edges = later[generator.switch[at] & ~gap_before[at]]
+    bright = by_day[edges] | by_day[edges - 1]
+    near = _Near(means[edges] - means[edges - 1], either_sign=True)
+    for e in np.flatnonzero(bright).tolist():  # one appliance, one step of the level
+        limit = max(generator.quiet_a, SAME_EDGE * near.size(e))
+        drift = float(np.hypot(meter, 1.5 * DRIFT * change[edges[e] - 1]))
+        for other, sign in near.to(e, limit=limit, first_choice=~bright):
+            pair = (edges[e], edges[e] - 1, edges[other], edges[other] - 1)
+            ties.append((tuple(int(n) for n in pair), (1, -1, -sign, sign), 0.0, drift))
+    rows = np.repeat(np.arange(len(ties)), [len(tie[0]) for tie in ties])
+    columns = np.concatenate([tie[0] for tie in ties])
+    signs = np.concatenate([tie[1] for tie in ties]).astype(np.float64)
+    T = coo_array((signs, (rows, columns)), shape=(len(ties), len(first))).tocsc()
+    return T, np.array([tie[2] for tie in ties]), np.array([tie[3] for tie in ties])
+
+
+class _Near:
+    """Vectors (n, D) and which of them are near each other, by the RMS of their difference (or sum)."""
+
+    def __init__(self, vectors: FloatArray, *, either_sign: bool = False) -> None:
+        self._products = vectors @ vectors.T / vectors.shape[1]
+        self._squares = np.diag(self._products)
+        self._either_sign = either_sign
+
+    def size(self, n: int) -> float:
+        """The RMS of one of them."""
+        return float(np.sqrt(self._squares[n]))
+
+    def to(self, n: int, *, limit: float, first_choice: NDArray[np.bool_]) -> list[tuple[int, int]]:
+        """(index, sign) of the ALIKE nearest of the first choice, and of the others that come after n."""
+        sign = (
+            np.where(self._products[n] < 0, -1, 1) if self._either_sign else np.ones(len(self._squares), int)
+        )
+        apart = self._squares + self._squares[n] - 2 * sign * self._products[n]
+        order = np.argsort(apart, kind="stable")
+        order = order[(apart[order] < limit**2) & (order != n)]
+        chosen = [order[first_choice[order]][:ALIKE], order[~first_choice[order] & (order > n)][:ALIKE]]
+        return [(int(m), int(sign[m])) for m in np.concatenate(chosen)]

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 # those better than one, which proves nothing, so the residual may rise by the slack.
 TWINS, TWINS_SLACK = 0.03, 0.25
 SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
-MISSED_SWITCH = 10.0  # nats
+MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
 
 
 class Way(NamedTuple):
@@ -80,7 +80,7 @@ def solve_beside(
         seen = X - (1 - share) * np.outer(X @ sun.shape, sun.shape)
         # With nothing left along the shape no watts flow, and their sign says nothing.
         solution, floor = solve(seen, gaps, priors if share else priors[:-1], way, words)
-        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
+        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z) + ONE_MORE * solution.K
         log.debug("%g of what lies along the sun: %d features, %.0f nats", share, solution.K, surprise)
         found.append((surprise, solution, floor, words))
     _, solution, at_noise_floor, words = min(found, key=lambda f: f[0])
