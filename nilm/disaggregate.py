@@ -17,6 +17,7 @@ from nilm.feed_in import completed, first_amplitude, with_generator
 from nilm.first_solution import Way, fewer, solve, solve_beside
 from nilm.generator import find_generator
 from nilm.house_priors import evidence_priors, feeds_in, house_priors, paper_priors, price
+from nilm.naming import power_words
 from nilm.results import FloatArray, TimeArray
 from nilm.unfit_rows import rows_with_state, states_of_unfit
 from nilm.voltage_response import at_steady_voltage
@@ -26,9 +27,14 @@ MIN_ROWS = 2
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
-    "in which it feeds in. An appliance whose current had just the inverter's shape would be seen by night "
-    "only."
+    "in which it feeds in. The watts of an appliance that runs by day only are known to some tens of watts. "
 )
+SEEN_WORDS = "By day a heater of less than {} is taken for sunshine."
+UNSEEN_WORDS = (
+    "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
+    "for sunshine or the lack of it, and the appliances of this week should be read with care."
+)
+MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
 NO_WARM_START = "The appliances of the week before were not tried."
 
 
@@ -161,7 +167,10 @@ def factorise(
         solution, amplitude = completed(solution, X, sun, amplitude)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         solution = refitted_if_poor(solution, X, notes)
-        notes.append(SUN_WORDS if warm_start is None else f"{SUN_WORDS} {NO_WARM_START}")
+        unseen = sun.unseen_w > MUCH_UNSEEN_W
+        notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+        if warm_start is not None:
+            notes.append(NO_WARM_START)
     n_found = solution.K + (sun is not None)
     if isinstance(components, int) and components > n_found:
         notes.append(
@@ -222,12 +231,13 @@ def hop_house(
     gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
     X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
     baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
-    priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, feeds_in=generator)
+    sign = {"feeds_in": generator, "in_the_sun": amplitude is not None}
+    priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
     rng = np.random.default_rng(seed)
     found = hop(baseline, priors=priors, X=X, rng=rng)
     notes = list(factorisation.notes)
     if prior == "house":
-        evidence, evidence_words = evidence_priors(gaps, mean_v, feeds_in=generator)
+        evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
         if price(evidence, found.solution) > price(evidence, baseline):
             found, words = hop(baseline, priors=evidence, X=X, rng=rng), evidence_words
             notes.append("The usual weights would have made the on and off times less plausible.")

@@ -40,6 +40,7 @@ class Generator:
     step: FloatArray  # (N,) change of the amplitude since the row before; at a switch, as its neighbours say
     step_error: float  # how far such a neighbourly guess is usually off
     quiet_a: float  # RMS amperes across the shape up to which two rows do not differ
+    unseen_w: float  # a heater of fewer watts changes no row by more than that; infinite if it has this shape
 
     def without(self, X: FloatArray) -> FloatArray:
         """The rows X (N, D) less their part along the shape."""
@@ -88,7 +89,14 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
     step, step_error = _steps(along, quiet, days)
     if sum(_closed(step[first : last + 1], ~quiet[first : last + 1]).sum() for first, last in days) <= 0:
         return None  # it varies, but it consumes
-    return Generator(unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, step, step_error, limit)
+    size = float(np.linalg.norm(voltage_v))
+    across_v = np.sqrt(
+        max(1 - float(unit @ voltage_v / size) ** 2, 0.0)
+    )  # of a heater, whose current copies it
+    unseen_w = limit * size / np.sqrt(len(unit)) / across_v if across_v else np.inf
+    return Generator(
+        unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, step, step_error, limit, float(unseen_w)
+    )
 
 
 def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,6 +33,19 @@ def test_the_shape_the_daylight_and_the_switches_are_found() -> None:
     assert 0.2 * found.step_error < np.median(off) < 2 * found.step_error
 
 
+def test_how_small_a_heater_is_lost_by_day_depends_on_the_inverters_shape() -> None:
+    found = find_generator(X, HOUSE.voltage_v, HOUSE.gap_before)
+    assert found is not None
+    lost = loads.resistive(HOUSE.voltage_v, found.unseen_w)
+    across = found.without(lost[None])[0]
+    assert np.sqrt(np.mean(across**2)) == pytest.approx(found.quiet_a)
+    assert 20 < found.unseen_w < 300
+    copy = LOADS + np.outer(SUN, -loads.resistive(HOUSE.voltage_v, 2500))
+    worse = find_generator(copy, HOUSE.voltage_v, HOUSE.gap_before)
+    assert worse is not None
+    assert worse.unseen_w > 3000
+
+
 def test_without_leaves_nothing_of_the_shape_and_all_that_lies_across_it() -> None:
     found = find_generator(X, HOUSE.voltage_v, HOUSE.gap_before)
     assert found is not None
