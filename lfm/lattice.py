@@ -207,14 +207,14 @@ def short_vectors(
     """
     # Whether f is zero does not depend on the counts, and without them the ellipsoid is rounder.
     weights = np.ones_like(counts) if max_nonbinarity == 0 else counts
-    G = (rows * weights[:, None]).T @ rows
+    G = _product((rows * weights[:, None]).T, rows)
     linear = weights @ rows
     T = _reduced_basis(G)
     R = np.linalg.cholesky((T.T @ G @ T).astype(np.float64)).T.copy()
     c: FloatMatrix = 0.5 * np.linalg.solve(R.T, (linear @ T).astype(np.float64)).astype(np.float64)
     # f is an integer: half a unit of room (2 · ¼) keeps rounding from losing a point on the boundary.
     radius = float(c @ c) + 2 * max_nonbinarity + 0.5
-    early, first, its_weights = _early_rows(rows @ T, weights)
+    early, first, its_weights = _early_rows(_product(rows, T), weights)
     found, n_found, nodes = _enumerate(R, c, radius, early, first, its_weights, max_nonbinarity, max_nodes)
     Y = _product(found[:n_found], T.T)
     f = ((_product(Y, G) * Y).sum(axis=1) - Y @ linear) // 2  # exact, in integers

@@ -19,6 +19,7 @@ from lfm.objective import Objective
 
 TOLERANCE = 1e-6  # of the weight that may be missing
 MAX_BASES = 20_000
+_MAX_CANDIDATES = 20_000
 # By how much the limit is above the best objective, in units of 1/β, tried in turn.
 _MARGINS = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
 
@@ -133,14 +134,18 @@ def _slot(here: IntMatrix, bits: IntMatrix, slots: IntMatrix) -> int:
     return slot
 
 
-def _cheapest(tableau: Tableau, costs: FloatMatrix) -> None:
-    """Exchange columns until no exchange is cheaper: a cheapest basis, because bases form a matroid."""
-    while True:
+def _cheapest(tableau: Tableau, costs: FloatMatrix) -> bool:
+    """Exchange columns until no exchange is cheaper: a cheapest basis, because bases form a matroid.
+
+    False where a determinant grew too large on the way for products to stay inside int64.
+    """
+    while np.abs(tableau.minors).max() <= MAX_DETERMINANT:
         saved = np.where(tableau.minors != 0, costs[tableau.columns][:, None] - costs, -np.inf)
         k, i = divmod(int(np.argmax(saved)), len(costs))
         if saved[k, i] <= 0:
-            return
+            return True
         tableau.exchange(k, i)
+    return False
 
 
 def _total(tableau: Tableau, costs: FloatMatrix, beta: float) -> float:
@@ -159,12 +164,14 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
     """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,), within TOLERANCE.
 
     The sum runs over all bases of the candidates; where the objective is unimodular, over those whose lattice
-    index is not above that of the current U. None where more than `max_bases` would have to be looked at.
+    index is not above that of the current U. None where that is out of reach: more than `max_bases` would
+    have to be looked at, or candidates or determinants are too many or too large.
     """
     current = objective.tableau.columns
     best = float(objective.values(current[None])[0])
     tableau = Tableau(objective.candidates)
-    _cheapest(tableau, objective.costs)
+    if len(objective.costs) > _MAX_CANDIDATES or not _cheapest(tableau, objective.costs):
+        return None
     floor = float(objective.costs[tableau.columns].sum())
     total = _total(tableau, objective.costs, beta)
     scale = math.exp(
