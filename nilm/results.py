@@ -45,7 +45,7 @@ class Appliance:
     activations: tuple[Activation, ...]
     share_of_time: float  # of the rows that exist
     energy_kwh: float
-    support: float  # share of the chain's weight in which this on/off column appears, 0 to 1
+    support: float  # share, by weight, of the equivalent solutions with this on/off column, 0 to 1
     correction: str  # "unchanged", "inverted", "duplicated", "merged", "split", "bias level moved"
     colour: int  # index into the report's palette, stable from week to week
     part_of: str | None = None  # appliance_id of the machine it is likely a part of

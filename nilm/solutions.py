@@ -49,7 +49,7 @@ class Hopped:
     factorised: Factorised  # the baseline and its rows
     solution: Solution  # Z (M, K), W (K, D); same rows
     U: NDArray[np.float64]  # (K, K) the hop, Z = Z_baseline U on the rows of the fit
-    support: NDArray[np.float64]  # (K,) share of the chain's weight that has this column
+    support: NDArray[np.float64]  # (K,) share, by weight, of the equivalent solutions with this column
     corrections: tuple[FeatureCorrection, ...]  # (K,)
     priors: str  # which priors decided, in words
     objective_before: float
