@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from machine import machine_size
 
 from flows import steps
 from flows.embedded import prefect_api
@@ -122,23 +123,15 @@ def main() -> None:
     chosen = options.parse_args()
     n_weeks, days = (2, 0.25) if chosen.quick else (chosen.weeks, chosen.days)
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    print(f"{os.cpu_count()} cores, {memory_gb:.0f} GB; {n_weeks} weeks of {days:g} days, 10 appliances")
+    print(f"{machine_size()}; {n_weeks} weeks of {days:g} days, 10 appliances; load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         simulate(root / "small", 1, 0.25, 5)
         stages(fresh(root / "warm", root / "small"), "2015-wk01")  # compiles
-        took = seconds(lambda: simulate(root / "source", n_weeks, days, 10))
-        weeks = [str(p) for p in _weeks(n_weeks)]
-        print(f"simulated in {took:.1f} s\n")
+        start = time.perf_counter()
+        weeks = simulate(root / "source", n_weeks, days, 10)
+        print(f"simulated in {time.perf_counter() - start:.1f} s\n")
         run(root, weeks)
-
-
-def _weeks(n: int) -> list[Week]:
-    weeks = [Week(2015, 1)]
-    while len(weeks) < n:
-        weeks.append(weeks[-1].next)
-    return weeks
 
 
 def run(root: Path, weeks: list[str]) -> None:
@@ -175,19 +168,22 @@ def with_prefect(root: Path, source: Path, weeks: list[str], alone: float, start
 
     print("| backfill | weeks | seconds | weeks per hour |\n| --- | --- | --- | --- |")
 
-    def row(what: str, n: int, **where: object) -> None:
+    def row(what: str, n: int, **where: object) -> float:
         settings = fresh(root / "many", source)
         took = seconds(lambda: backfill(weeks=f"{weeks[0]}:{weeks[n - 1]}", **where, **roots(settings)))
         print(f"| {what} | {n} | {took:.1f} | {3600 * n / took:.0f} |", flush=True)
+        return took
 
-    for n in sorted({1, 2, len(weeks)}):
-        row("1 process", n, workers=1)
-    row("2 processes", len(weeks), workers=2)
+    alone = [row("1 process", n, workers=1) for n in sorted({1, 2, len(weeks)})][-1]
+    processes = alone / row("2 processes", len(weeks), workers=2)
+    on_dask = []
     for workers in (1, 2):
         with dask_cluster(root / f"dask{workers}", workers) as address:
-            row(f"Dask, {workers} worker{'s' * (workers > 1)}", len(weeks), dask=address)
+            on_dask.append(row(f"Dask, {workers} worker{'s' * (workers > 1)}", len(weeks), dask=address))
+    workers_gain = on_dask[0] / on_dask[1]
+    print(f"\ntwo against one: processes {processes:.2f} times as fast, Dask workers {workers_gain:.2f}")
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"\nlargest child process of all: {children:.0f} MB")
+    print(f"largest child process of all: {children:.0f} MB")
 
 
 if __name__ == "__main__":

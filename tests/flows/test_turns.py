@@ -109,3 +109,31 @@ def test_a_week_that_loses_its_process_twice_has_failed() -> None:
     turns.lost(job, "killed")
     assert turns.take() is None
     assert turns.failures == {one: "killed"}
+
+
+def _takes(turns: Turns, *, slots: int, seconds: dict[str, float]) -> float:
+    """How long a backfill takes on workers that never wait for anything but their turn."""
+    now = 0.0
+    running: list[tuple[float, Job]] = []
+    while True:
+        while len(running) < slots and (job := turns.take()) is not None:
+            running.append((now + seconds[job.step], job))
+        if not running:
+            return now
+        running.sort(key=lambda entry: entry[0])
+        now, job = running.pop(0)
+        turns.done(job)
+
+
+@pytest.mark.parametrize(("solve", "publish"), [(5.0, 3.0), (5.0, 5.0), (3.0, 5.0), (8.0, 1.0)])
+@pytest.mark.parametrize("weeks", [4, 20])
+def test_the_order_lets_two_workers_be_faster_than_one(weeks: int, solve: float, publish: float) -> None:
+    seconds = {"solve": solve, "publish": publish}
+    one = _takes(Turns(_places(house_1=weeks)), slots=1, seconds=seconds)
+    two = _takes(Turns(_places(house_1=weeks)), slots=2, seconds=seconds)
+    assert one == weeks * (solve + publish)
+    # A second worker does not shorten the line of publications, which begins with the first week solved.
+    best = max(one / 2, solve + weeks * publish)
+    assert two <= best + max(solve, publish)
+    if publish <= solve:
+        assert one / two > 1.5
