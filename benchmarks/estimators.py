@@ -2,7 +2,7 @@
 
     python benchmarks/estimators.py [--quick] [--only METHOD]
 
-E_Hamm before and after the hop and CPU seconds, on sets with seeds from 5000 that nothing was tuned on. N =
+E_Hamm before and after the hop and CPU seconds, on sets with seeds from 6000 that nothing was tuned on. N =
 1000, D = 900 and noise 0.1 are those of the paper. Methods that take seconds a set are run on the first set
 of each kind only. For MEIBP, how far its bound is above the one that its updates reach from the truth. The
 houses are in benchmarks/houses.py.

@@ -31,9 +31,9 @@ def loss_and_gradient(
 
     The gradient is −‖z_jᵀ(X − ZW)‖²/(2τ) with W = diag(c)(G diag(c) + τI)⁻¹ZᵀX.
     """
-    half = _shrunk(gram, c, tau, outer)  # T·outer with T = (G diag(c) + τI)⁻¹
-    both = _shrunk(gram, c, tau, half.T)  # T·outer·Tᵀ, symmetric
-    return -0.5 * float(c @ np.diag(half)), -0.5 * tau * np.diag(both)
+    T = np.linalg.inv(gram * c + tau * np.eye(len(c)))
+    half = T @ outer
+    return -0.5 * float(c @ np.diag(half)), -0.5 * tau * np.sum(half * T, axis=1)  # diagonal of T·outer·Tᵀ
 
 
 class ActiveColumns(NamedTuple):

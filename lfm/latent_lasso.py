@@ -48,7 +48,7 @@ class LatentLasso(LatentFeatureEstimator):
         *,
         tau: float = 1.0,
         penalty: float | None = None,
-        max_iter: int = 60,
+        max_iter: int = 80,
         n_steps: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
