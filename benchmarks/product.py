@@ -1,6 +1,6 @@
 """The product on simulated weeks: rows as the ingest gives them to appliances, against the truth.
 
-    python benchmarks/product.py [--quick] [--waveforms FILE.npz]
+    python benchmarks/product.py [--quick] [--weeks N] [--waveforms FILE.npz]
 
 Each week is `nilm.disaggregate.disaggregate` with nothing given but currents, voltages and times. The first
 sets are what `nilm simulate` records (loads follow the voltage, the street sags, every activation has its own
@@ -56,7 +56,7 @@ SETS = {
 }
 
 
-def main(*, quick: bool, waveforms: Path) -> None:
+def main(*, weeks: int, waveforms: Path) -> None:
     print(f"product benchmark on {machine_size()}\n")
     print("| set | weeks | at the floor | K right | mean E_Hamm | exact | energy error | CPU s, median |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -64,7 +64,7 @@ def main(*, quick: bool, waveforms: Path) -> None:
         if real and not waveforms.is_file():
             print(f"| {name} | no {waveforms.name} | | | | | | |")
             continue
-        n_weeks = (3 if quick else 30) if name.startswith("as recorded") and K == 10 else (2 if quick else 10)
+        n_weeks = weeks if name.startswith("as recorded") and K == 10 else max(2, weeks // 3)
         rows = [
             score(make(FIRST_SEED + n, K, waveforms if real else None, **options)) for n in range(n_weeks)
         ]
@@ -99,7 +99,10 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="3 weeks a set")
+    parser.add_argument(
+        "--weeks", type=int, default=30, help="per set; a third for 20 appliances and hard sets"
+    )
     default = Path(os.environ.get("REAL_DATA", "../shared/data")) / "appliances" / "hfhad_cycles.npz"
     parser.add_argument("--waveforms", type=Path, default=default, help="recorded cycles")
     arguments = parser.parse_args()
-    main(quick=arguments.quick, waveforms=arguments.waveforms)
+    main(weeks=3 if arguments.quick else arguments.weeks, waveforms=arguments.waveforms)
