@@ -159,16 +159,23 @@ def _largest_minor(vectors: IntMatrix) -> float:
     return float(np.prod(np.maximum(lengths[: vectors.shape[1]], 1.0)))
 
 
-def _by_volume(vectors: IntMatrix, weights: IntMatrix, denominator: int) -> int:
+def _log_largest_minor(K: int, denominator: int) -> float:
+    """The log of a bound on every minor, times denominator^K, of columns of the U ∈ H(Z) for a Z (N, K).
+
+    K rows ζ of Z give U = ζ⁻¹ζ′ with ζ′ binary, so |det U| is at most Hadamard's (K + 1)^((K + 1)/2) / 2^K.
+    Minors of a contraction are minors of the whole, so that its bound stays that of the whole.
+    """
+    return (K + 1) / 2 * math.log(K + 1) - K * math.log(2) + K * math.log(denominator)
+
+
+def _by_volume(vectors: IntMatrix, weights: IntMatrix, log_largest: float) -> int:
     """A number of bases that certainly exist, for vectors (n, K) among which are K multiples of unit vectors.
 
     Either the unit vectors and what differs from them in one vector, or det(VᵀV) = Σ det² (Cauchy-Binet)
-    over the largest possible det². For U ∈ H(Z), K rows ζ of Z give U = ζ⁻¹ζ′ with ζ′ binary, so |det U| is
-    at most Hadamard's (K + 1)^((K + 1)/2) / 2^K.
+    over the largest possible det².
     """
     K = int(vectors.shape[1])
-    log_binary = (K + 1) / 2 * math.log(K + 1) - K * math.log(2) + K * math.log(denominator)
-    log_largest = min(log_binary, math.log(_largest_minor(vectors)))
+    log_largest = min(log_largest, math.log(_largest_minor(vectors)))
     neighbours = 1 + int(np.count_nonzero(vectors)) - K
     logarithm = float(np.linalg.slogdet(vectors.T.astype(np.float64) @ (weights[:, None] * vectors))[1])
     by_volume = math.exp(min(logarithm - 2 * log_largest, 700.0))
@@ -188,8 +195,10 @@ def _parts(vectors: IntMatrix) -> list[tuple[IntMatrix, IntMatrix]]:
     ]
 
 
-def _count(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_flats: int, depth: int) -> BaseCount:
-    """Σ over bases of Π weights, part by part; see `count_bases`."""
+def _count(
+    vectors: IntMatrix, weights: IntMatrix, log_largest: float, max_flats: int, depth: int
+) -> BaseCount:
+    """Σ over bases of Π weights, part by part; log_largest bounds the logarithm of every minor."""
     n, exact, at_most = 1, True, 1
     for rows, coordinates in _parts(vectors):
         block, its_weights = np.ascontiguousarray(vectors[np.ix_(rows, coordinates)]), weights[rows]
@@ -197,7 +206,7 @@ def _count(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_flats: 
         squares = _determinant((block * its_weights[:, None]).T @ block)
         found = squares if _is_graphic(block) else _count_by_flats(block, its_weights, max_flats)
         if found is None:
-            n *= _lower_bound(block, its_weights, denominator, max_flats, depth)
+            n *= _lower_bound(block, its_weights, log_largest, max_flats, depth)
             exact = False
         else:
             n *= found
@@ -206,9 +215,11 @@ def _count(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_flats: 
     return BaseCount(n, exact, n if exact else at_most)
 
 
-def _lower_bound(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_flats: int, depth: int) -> int:
+def _lower_bound(
+    vectors: IntMatrix, weights: IntMatrix, log_largest: float, max_flats: int, depth: int
+) -> int:
     """A number of bases that certainly exist: by volume, or through the contraction of one column."""
-    by_volume = _by_volume(vectors, weights, denominator)
+    by_volume = _by_volume(vectors, weights, log_largest)
     K = vectors.shape[1]
     if depth == 0 or K == 1 or vectors.size > _MAX_NUMBERS // 20:
         return by_volume
@@ -218,7 +229,7 @@ def _lower_bound(vectors: IntMatrix, weights: IntMatrix, denominator: int, max_f
     rest = np.delete(vectors, met, axis=1)[~unit]
     merged, classes = np.unique(_upright(rest), axis=0, return_inverse=True)
     sizes = np.bincount(classes, weights=weights[~unit]).astype(np.int64)
-    contracted = _count(merged, sizes, denominator, max_flats, depth - 1).n
+    contracted = _count(merged, sizes, log_largest, max_flats, depth - 1).n
     # Instead of that column, a class of such a basis may give two of its own, which span it together.
     pairs = sizes**2 - np.bincount(classes, weights=weights[~unit] ** 2).astype(np.int64)  # twice as many
     doubled = min(contracted * (K - 1) * int(p) // (2 * int(s)) for p, s in zip(pairs, sizes, strict=True))
@@ -237,4 +248,5 @@ def count_bases(vectors: IntMatrix, denominator: int = 1, *, max_flats: int = MA
     The rows are the columns u of the U ∈ H(Z), times their common `denominator`, and include every unit
     vector; at most `max_flats` flats are met per connected part before bounds are taken instead.
     """
-    return _count(vectors, np.ones(len(vectors), dtype=np.int64), denominator, max_flats, _DEPTH)
+    log_largest = _log_largest_minor(int(vectors.shape[1]), denominator)
+    return _count(vectors, np.ones(len(vectors), dtype=np.int64), log_largest, max_flats, _DEPTH)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from lfm import InvalidInputError, NotEquivalentError, Pdc, Solution, diagnose, transform
-from lfm.counting import count_bases
 from lfm.synthetic import blocks, constrained_states, hierarchy, with_bias
 
 
@@ -65,31 +64,6 @@ def test_the_witness_is_another_solution(seed: int, brute_force) -> None:
     other = transform(Solution(Z, W), verdict.witness)
     np.testing.assert_allclose(other.product(), Z @ W, atol=1e-9)
     assert set(map(tuple, other.Z.T)) != set(map(tuple, Z.T))
-
-
-@pytest.mark.parametrize("max_flats", [1, 20])
-def test_a_count_cut_short_is_a_lower_bound(max_flats: int, brute_force) -> None:
-    for seed in range(30):
-        columns = brute_force.columns(brute_force.full_rank_states(seed, K_max=4))
-        doubled = np.rint(columns * 60).astype(np.int64)
-        if not np.allclose(doubled, columns * 60):
-            continue
-        expected = sum(1 for _ in brute_force.bases(columns))
-        counted = count_bases(doubled, 60, max_flats=max_flats)
-        assert counted.n == expected if counted.exact else 1 <= counted.n <= expected
-        assert expected <= counted.at_most
-
-
-def test_a_house_has_more_solutions_than_can_be_counted_and_both_bounds_hold() -> None:
-    """Against the exact count, which takes a while longer."""
-    rng = np.random.default_rng(3)
-    Z = with_bias(constrained_states(60, 6, [(0, 1, Pdc.DISJOINT), (1, 2, Pdc.DISJOINT)], rng, p=0.3))
-    columns = diagnose(Z).candidates.numerators
-    exact = count_bases(columns)
-    assert exact.exact
-    bounded = count_bases(columns, max_flats=200)
-    assert not bounded.exact
-    assert exact.n / 20 < bounded.n <= exact.n <= bounded.at_most < 20 * exact.n
 
 
 def test_independent_pdcs_multiply() -> None:
