@@ -24,6 +24,7 @@ from nilm.tune import synthesise, tiny_tune
 
 SEED = 5000
 NOISE_A = 0.02
+N_WEEKS = 3  # of either kind: whether an estimate has strict equivalents differs from week to week
 MODES = {"strict": 0.0, "tolerant": 0.002}  # share of the rows that a candidate may break
 MOST_TOLERANT = 20  # features; with more, repairing bits row by row takes hours
 
@@ -38,14 +39,21 @@ PAPER = {
 
 
 def currents(scale: Scale) -> dict[str, FloatMatrix]:
-    """The weeks of current (N, D) at hand: simulated, summed from real cycles, and UK-DALE itself."""
+    """The weeks of current (N, D) at hand: simulated, summed from real cycles, and UK-DALE itself.
+
+    A first look takes one day of one week of each kind.
+    """
     days = 1.0 if scale.quick else 7.0
-    rng = np.random.default_rng(SEED)
-    weeks = {"simulated week": observe(simulated_house(seed=SEED, days=days), noise_a=NOISE_A, rng=rng)}
     cycles = Path(scale.real_data) / "appliances" / "hfhad_cycles.npz" if scale.real_data else None
+    kinds: dict[str, Path | None] = {"simulated week": None}
     if cycles and cycles.is_file():
-        house = simulated_house(seed=SEED, days=days, waveforms=cycles)
-        weeks["week summed from real cycles"] = observe(house, noise_a=NOISE_A, rng=rng)
+        kinds["week summed from real cycles"] = cycles
+    weeks = {}
+    for kind, waveforms in kinds.items():
+        for seed in range(SEED, SEED + scale.pick(N_WEEKS, 1)):
+            house = simulated_house(seed=seed, days=days, waveforms=waveforms)
+            name = f"{kind} {seed - SEED + 1}"
+            weeks[name] = observe(house, noise_a=NOISE_A, rng=np.random.default_rng(seed))
     if scale.uk_dale and Path(scale.uk_dale).is_file():
         weeks["UK-DALE house 1, 2015, week 1"] = read_week(Path(scale.uk_dale)).current_a.astype(np.float64)
     return weeks
@@ -119,7 +127,8 @@ def run(scale: Scale) -> Outcome:
         ours=(
             "Strict hoppers leave the residual unchanged to 4 digits in "
             f"{int(strict['residual_unchanged_to_4_digits'].sum())} of {len(strict)} rows; E_Reg changes by "
-            f"{_range(strict, 'paper')} (the paper's) and {_range(strict, 'ours')} (ours). Tolerant ones, "
+            f"{_range(strict, 'paper')} (the paper's, lower in {_lower(strict, 'paper')}) and "
+            f"{_range(strict, 'ours')} (ours, lower in {_lower(strict, 'ours')}). Tolerant ones, "
             f"which may also repair bits of Z, bring the residual down to {_residuals(tolerant, 'paper')} "
             f"(the paper's) and {_residuals(tolerant, 'ours')} (ours) of what it was."
         ),
@@ -129,8 +138,9 @@ def run(scale: Scale) -> Outcome:
             "a row of the table.",
             "The piano piece is the paper's, rendered from MIDI; the paper used a recording.",
             "The paper's normalisation of X is not stated; compare the changes in percent.",
-            "Where an estimate of Z has wrong bits, no strict equivalent but itself exists, and the strict "
-            "change is 0%. The paper uses a tolerance that it does not state.",
+            "Where wrong bits of an estimate leave no strict equivalent but itself, or none has a smaller "
+            "E_Reg, the strict change is 0%; this differs from week to week, so there are several weeks of a "
+            "kind. The paper uses a tolerance that it does not state.",
             f"With more than {MOST_TOLERANT} features only the strict hoppers run: repairing bits row by row "
             "would take hours.",
             "Our tolerant hop weighs the residual against E_Reg (Eq. 3) and keeps the sum from rising: where "
@@ -145,6 +155,11 @@ def run(scale: Scale) -> Outcome:
 def _range(table: pd.DataFrame, label: str) -> str:
     change = table[f"change_{label}_hopper_percent"]
     return f"{change.min():.1f}% to {change.max():.1f}%"
+
+
+def _lower(table: pd.DataFrame, label: str) -> str:
+    lower = table[f"change_{label}_hopper_percent"] < -0.05  # percent: what Table 1 prints as −0.1% or more
+    return f"{int(lower.sum())} of {len(table)} rows"
 
 
 def _residuals(table: pd.DataFrame, label: str) -> str:
