@@ -16,7 +16,7 @@ from nilm.estimate import Callback, check_components, check_estimator, refitted_
 from nilm.feed_in import completed, first_amplitude, with_generator
 from nilm.first_solution import Way, fewer, solve, solve_beside
 from nilm.generator import find_generator
-from nilm.house_priors import evidence_priors, feeds_in, house_priors, paper_priors, price
+from nilm.house_priors import SUNNY_W, evidence_priors, feeds_in, house_priors, paper_priors, price
 from nilm.naming import power_words
 from nilm.results import FloatArray, TimeArray
 from nilm.unfit_rows import rows_with_state, states_of_unfit
@@ -238,7 +238,9 @@ def hop_house(
     notes = list(factorisation.notes)
     if prior == "house":
         evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
-        if price(evidence, found.solution) > price(evidence, baseline):
+        # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
+        tie = 0.0 if amplitude is None else 1e-6
+        if price(evidence, found.solution) > price(evidence, baseline) + tie:
             found, words = hop(baseline, priors=evidence, X=X, rng=rng), evidence_words
             notes.append("The usual weights would have made the on and off times less plausible.")
     if not found.complete:
@@ -248,7 +250,7 @@ def hop_house(
     W = found.solution.W
     if amplitude is not None:
         Z = np.column_stack([Z, whole.solution.Z[:, -1]])
-        W = np.vstack([W, whole.solution.W[-1]])
+        W = np.vstack([_consuming(W, whole.solution.W[-1], mean_v), whole.solution.W[-1]])
     return Disaggregation(
         baseline=whole.solution,
         hop=found,
@@ -263,6 +265,13 @@ def hop_house(
         notes=tuple(notes),
         amplitude=amplitude,
     )
+
+
+def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:
+    """W (K, D) with no watts where they came out negative within their doubt: the sun has them."""
+    watts = W @ mean_v
+    missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
+    return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)
 
 
 def _checked(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, FloatArray]:

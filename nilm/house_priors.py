@@ -16,6 +16,7 @@ from lfm.errors import BinaryMatrix, FloatMatrix
 SWITCH = 1.0
 ONE_ROW_ON = 0.01
 NEGATIVE_WATT = 100.0
+SUNNY_W = 50.0  # doubt about watts beside a generator that varies
 FEED_IN_W = -20.0  # a row below this cannot be a sum of loads: metering noise is a watt or two
 _GENERATOR_COSINE = -0.95  # an inverter feeds in a sine against the voltage
 
@@ -41,6 +42,18 @@ class ConsumesOrFeedsIn(PassiveSign):
         apparent = np.linalg.norm(current, axis=1) * np.linalg.norm(self.voltage) / len(self.voltage)
         generator = watts <= _GENERATOR_COSINE * apparent
         return self.weight * np.where(generator, 0.0, np.maximum(0.0, -watts))
+
+
+@dataclass(frozen=True)
+class ConsumesInTheSun(PassiveSign):
+    """PassiveSign where watts are known to SUNNY_W only: so many negative ones are free.
+
+    Beside a generator the watts of a small appliance that runs by day can come out negative by mistake.
+    """
+
+    def features(self, W: FloatMatrix) -> FloatMatrix:
+        """Weight · max(0, −watts − SUNNY_W) of each row."""
+        return np.asarray(self.weight * np.maximum(0.0, -W[:, 0] - SUNNY_W), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -71,22 +84,25 @@ class StateEvidence(Prior):
 
 
 def house_priors(
-    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool
+    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool = False
 ) -> tuple[list[Prior], str]:
-    """The priors of a house, and what they say in words; gap_before (N,), voltage_v (D,)."""
+    """The priors of a house, and what they say in words; gap_before (N,), voltage_v (D,).
+
+    `in_the_sun`: a generator that varies was taken out, and left the watts of the others in some doubt.
+    """
     return [
         SwitchingZ(SWITCH, gap_before),
         BernoulliZ(ONE_ROW_ON),
-        _sign(voltage_v, feeds_in=feeds_in),
+        _sign(voltage_v, feeds_in=feeds_in, in_the_sun=in_the_sun),
     ], FEED_IN_WORDS if feeds_in else HOUSE_WORDS
 
 
 def evidence_priors(
-    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool
+    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool = False
 ) -> tuple[list[Prior], str]:
     """The evidence of on/off times and the sign of power, and what they say in words."""
     words = "the on and off times are the least surprising, and appliances consume"
-    return [StateEvidence(gap_before), _sign(voltage_v, feeds_in=feeds_in)], words
+    return [StateEvidence(gap_before), _sign(voltage_v, feeds_in=feeds_in, in_the_sun=in_the_sun)], words
 
 
 def paper_priors() -> tuple[list[Prior], str]:
@@ -104,6 +120,6 @@ def feeds_in(active_w: NDArray[np.float64]) -> bool:
     return int(np.count_nonzero(active_w < FEED_IN_W)) > max(1, len(active_w) // 1000)
 
 
-def _sign(voltage_v: FloatMatrix, *, feeds_in: bool) -> Prior:
-    kind = ConsumesOrFeedsIn if feeds_in else PassiveSign
+def _sign(voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool) -> Prior:
+    kind = ConsumesOrFeedsIn if feeds_in else ConsumesInTheSun if in_the_sun else PassiveSign
     return kind(NEGATIVE_WATT, voltage_v)

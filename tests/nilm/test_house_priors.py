@@ -6,6 +6,7 @@ import pytest
 
 from lfm import Solution, hop, random_equivalent
 from nilm.house_priors import (
+    ConsumesInTheSun,
     ConsumesOrFeedsIn,
     StateEvidence,
     evidence_priors,
@@ -44,6 +45,12 @@ def test_a_generator_is_free_and_an_upside_down_motor_is_not() -> None:
     prior = ConsumesOrFeedsIn(100.0, VOLTS)
     W = np.stack([solar, motor, kettle])
     np.testing.assert_allclose(prior.features(prior.project(W)), [0, 9000, 0], rtol=1e-6)
+
+
+def test_in_the_sun_a_few_negative_watts_are_free() -> None:
+    W = np.stack([loads.resistive(VOLTS, watts) for watts in (-30.0, 30.0, -70.0)])
+    prior = ConsumesInTheSun(100.0, VOLTS)
+    np.testing.assert_allclose(prior.features(prior.project(W)), [0, 0, 2000], atol=1e-6)
 
 
 def test_feed_in_needs_more_than_a_reading_or_two() -> None:
