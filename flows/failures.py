@@ -14,7 +14,6 @@ from nilm.errors import NilmError, OptionError
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _IN_THE_WAY = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
-CANNOT_WRITE = (*_FULL, errno.EROFS)
 
 
 class ServerError(Exception):

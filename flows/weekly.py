@@ -14,7 +14,7 @@ from pydantic import Field
 
 from flows import steps
 from flows.artifacts import progress, show_report, show_table
-from flows.failures import CANNOT_WRITE, WeeksFailedError, in_words
+from flows.failures import WeeksFailedError, in_words
 from flows.settings import Components, Estimator, Settings, Workers, load_settings
 from flows.tasks import (
     assemble_task,
@@ -167,8 +167,6 @@ def _give_up_if_unreadable(place: Place, recording: Path, future: PrefectFuture[
     try:
         future.result()
     except OSError as error:
-        if error.errno in CANNOT_WRITE:  # no fault of the recording
-            raise
         give_up_hour(recording, place.ingest.hour_piece(recording), error)
 
 

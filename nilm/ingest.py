@@ -5,6 +5,7 @@ Owns which pieces a week is made of and when they are redone. `flows` maps `inge
 out and recorded with its reason. Whoever calls holds `store.week_lock`.
 """
 
+import errno
 import logging
 import multiprocessing
 import signal
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
 HOURS_AT_ONCE = 4  # handed to a worker; one at a time, and the handing over shows
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # no fault of a recording
 UNREADABLE = "cannot be read: "  # begins the reason of a recording that is worth another try
 
 
@@ -110,7 +112,10 @@ def give_up_hour(recording: Path, piece: Path, error: OSError) -> HourRecord:
     """The record of a recording that the file system did not give, to call when no more tries are made.
 
     The week goes on without it; the next run tries it again, for the manifest does not record the file.
+    Raises `error` itself where it is our side that cannot be written.
     """
+    if error.errno in _CANNOT_WRITE:
+        raise error
     reason = f"{UNREADABLE}{error.strerror or error}"
     return _leave_out(recording, piece, reason, store.Step(HOUR_STEP))
 

@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import signal
@@ -350,3 +351,16 @@ def test_a_piece_without_its_manifest_is_an_error_of_the_caller(paths: WeekPaths
     recordings = sorted((paths.house_folder / WEEK.folder).iterdir())
     with pytest.raises(FileNotFoundError):
         ingest.assemble_week(paths, recordings, sampling=SAMPLING)
+
+
+def test_a_full_disk_stops_the_week_and_is_no_recordings_fault(
+    paths: WeekPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(piece: Path, _: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(piece))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest, "write_piece", full)
+        with pytest.raises(OSError, match="No space left on device"):
+            run(paths)
+    assert run(paths).files_left_out == []
