@@ -19,6 +19,7 @@ from lfm.errors import BinaryMatrix, FloatMatrix
 _SCREENED_ROWS = 256
 _N_RESIDUAL_DIRECTIONS = 3
 _WORTH_AN_EXCHANGE = 1e-3  # of ‖X − ZW‖²
+_LEAST_RESIDUAL = 1e-4  # of ‖X‖²: below, an exchange would be worth less than rounding and the ridge make
 _RIDGE = 1e-9  # of the mean of diag(ZᵀZ): dependent columns then cost a division by little, not by zero
 
 
@@ -189,7 +190,7 @@ def exchanged(Z: BinaryMatrix, pool: BinaryMatrix, X: FloatMatrix) -> BinaryMatr
         pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
         gain = np.where(apart > 1e-6 * own, pull / np.maximum(apart, 1e-300), 0.0) - squares / P
         new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        residual = max(energy - float(np.sum(W * cross)), 1e-12 * energy)
+        residual = max(energy - float(np.sum(W * cross)), _LEAST_RESIDUAL * energy)
         if gain[new, old] <= _WORTH_AN_EXCHANGE * residual:
             return np.ascontiguousarray(inside.astype(np.uint8)) if swapped else Z
         swapped = True

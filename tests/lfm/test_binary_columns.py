@@ -98,6 +98,17 @@ def test_a_repeated_column_is_exchanged_first_and_the_truth_is_left_alone():
     assert exchanged(Z, Z[:, :0], X) is Z
 
 
+def test_exchanges_end_on_data_without_noise_where_many_columns_do_as_well():
+    rng = np.random.default_rng(0)
+    Z = rng.integers(0, 2, (50, 5)).astype(np.uint8)
+    Z[:, 1] |= Z[:, 0]
+    X = Z @ rng.standard_normal((5, 7))
+    pool = combined_columns(Z, X)
+    after = exchanged(pool[:, :5], np.column_stack([pool[:, 5:], Z, Z]), X)
+    assert squared_residual(after, X) <= 1e-6 * np.sum(X**2)
+    assert exchanged(Z, pool, X) is Z
+
+
 def test_combined_columns_hold_every_pair_and_what_is_left():
     Z = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0, 0]], dtype=np.uint8)
     Y = np.array([[1.0], [2.0], [1.0], [0.0], [5.0]])  # the last row is explained by neither
