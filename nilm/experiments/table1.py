@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from lfm import MEIBP, LatentLasso
-from lfm.errors import FloatMatrix
+from lfm import MEIBP, LatentLasso, Solution, enumerate_candidates
+from lfm.errors import FloatMatrix, RankDeficientError
 from nilm.experiments.hoppers import OURS, PAPERS, with_both
 from nilm.experiments.outcome import Outcome, Scale
 from nilm.piano import SpectraOptions, power_spectra, read_audio
@@ -86,6 +86,7 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
                 solution = estimator(n_components=K, random_state=SEED).fit(X).solution_
             scale_X = float(np.linalg.norm(X))
             paper_residual, paper_before, paper_after = PAPER[kind, algorithm, K]
+            equivalent = _equivalent_columns(solution)
             for mode, tolerance in MODES.items():
                 if mode == "tolerant" and solution.K > MOST_TOLERANT:
                     continue
@@ -94,6 +95,7 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
                     "dataset": name,
                     "algorithm": algorithm,
                     "K": solution.K,
+                    "equivalent_columns": equivalent,
                     "hoppers": mode,
                     "residual": solution.residual(X),
                     "relative_residual": solution.residual(X) / scale_X,
@@ -111,13 +113,29 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
                 yield row
 
 
+def _equivalent_columns(solution: Solution) -> int:
+    """How many binary columns beyond those of Z its columns combine to: with none there is no strict hop."""
+    try:
+        return len(enumerate_candidates(solution.Z)) - solution.K
+    except RankDeficientError:
+        return 0  # compared as it is, see `with_both`
+
+
 def run(scale: Scale) -> Outcome:
     """The table over every data set that is at hand."""
     table = pd.DataFrame(rows(scale))
     same = table[["residual_paper_hopper", "residual_ours_hopper"]].map(_four_digits)
     unchanged = same.eq(table["residual"].map(_four_digits), axis=0).all(axis=1)
     table["residual_unchanged_to_4_digits"] = unchanged
-    first = ["dataset", "algorithm", "K", "hoppers", "relative_residual", "paper_residual"]
+    first = [
+        "dataset",
+        "algorithm",
+        "K",
+        "equivalent_columns",
+        "hoppers",
+        "relative_residual",
+        "paper_residual",
+    ]
     changes = ["paper_change_percent", "change_paper_hopper_percent", "change_ours_hopper_percent"]
     table = table[[*first, *changes, *(c for c in table.columns if c not in {*first, *changes})]]
     strict, tolerant = (table[table["hoppers"] == mode] for mode in MODES)
@@ -128,7 +146,9 @@ def run(scale: Scale) -> Outcome:
             "Strict hoppers leave the residual unchanged to 4 digits in "
             f"{int(strict['residual_unchanged_to_4_digits'].sum())} of {len(strict)} rows; E_Reg changes by "
             f"{_range(strict, 'paper')} (the paper's, lower in {_lower(strict, 'paper')}) and "
-            f"{_range(strict, 'ours')} (ours, lower in {_lower(strict, 'ours')}). Tolerant ones, "
+            f"{_range(strict, 'ours')} (ours, lower in {_lower(strict, 'ours')}); in "
+            f"{int((strict['equivalent_columns'] == 0).sum())} rows the estimate has no equivalent column to "
+            "hop to. Tolerant ones, "
             f"which may also repair bits of Z, bring the residual down to {_residuals(tolerant, 'paper')} "
             f"(the paper's) and {_residuals(tolerant, 'ours')} (ours) of what it was."
         ),

@@ -16,6 +16,8 @@ def test_strict_hoppers_keep_the_residual_and_the_page_counts_what_they_lower(mo
     assert table["hoppers"].value_counts().to_dict() == {"strict": 2, "tolerant": 2}
     strict = table[table["hoppers"] == "strict"]
     assert strict["residual_unchanged_to_4_digits"].all()
+    alone = int((strict["equivalent_columns"] == 0).sum())
+    assert f"in {alone} rows the estimate has no equivalent column" in outcome.ours
     for label in ("paper", "ours"):
         assert (strict[f"change_{label}_hopper_percent"] <= 1e-9).all()
         lower = int((strict[f"change_{label}_hopper_percent"] < -0.05).sum())
