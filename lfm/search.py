@@ -60,9 +60,10 @@ def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, Sta
 
 def repeats_exactly(types: EdgeTypes) -> bool:
     """Whether edges recur: False where so many different ones are seen that features must vary."""
+    n_types, n_edges = len(types.times), types.times.sum()
     recurring = types.times[types.times >= 3].sum()
     few = types.n_candidates <= _MANY_TYPES // 2
-    return bool(len(types.times) <= _MANY_TYPES or (few and recurring >= _MOST * types.times.sum()))
+    return bool(n_types <= max(_MANY_TYPES, 0.15 * n_edges) or (few and recurring >= _MOST * n_edges))
 
 
 def search_exact(

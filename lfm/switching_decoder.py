@@ -178,8 +178,9 @@ def _solution(X: FloatMatrix, segments: Segments, fit: Fit, subspace: Subspace) 
     Features point to the same side as the mean of X, and one that is at right angles to it is off more often
     than on: a feature that does not is exchanged for its absence.
     """
-    Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
+    Z = segments.rows(fit.Z)
     if fit.variation is None:
+        Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
         fitting = ~segments.rows(fit.outlier)
         design = np.column_stack([np.ones(np.count_nonzero(fitting)), Z[fitting]])
         features = np.linalg.lstsq(design.T @ design, design.T @ X[fitting])[0]
