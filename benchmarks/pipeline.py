@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from distributed import Client
 from machine import machine_size
 
 from flows import steps
@@ -92,7 +93,10 @@ def dask_cluster(folder: Path, workers: int) -> Iterator[str]:
         for _ in range(workers):
             command = [*module, "distributed.cli.dask_worker", *common, *own]
             processes.append(subprocess.Popen(command, **quiet))
-        yield json.loads(file.read_text())["address"]
+        address = json.loads(file.read_text())["address"]
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(workers)
+        yield address
     finally:
         for process in reversed(processes):
             process.kill()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DASK_TIMEOUT_S = 10
+LOOK_AGAIN_S = 1.0  # for workers that have joined
 _TASKS = {"solve": solve_task, "publish": finish_task}
 _ENDED = {"solve": "solved", "publish": "published"}
 
@@ -139,7 +140,10 @@ def _hand_out(
             future.add_done_callback(finished.put)
         if not running:
             return
-        future = finished.get()
+        try:
+            future = finished.get(timeout=LOOK_AGAIN_S)
+        except Empty:
+            continue
         job = running.pop(future)
         try:
             future.result()

@@ -5,13 +5,15 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from flows import steps
-from flows.backfill import BackfillError, backfill
+from flows.backfill import BackfillError, _hand_out, backfill
 from flows.settings import load_settings
+from flows.turns import Turns
 from flows.weeks import Place
 from nilm.errors import OptionError
 from nilm.ukdale import Week
@@ -74,3 +76,39 @@ def test_a_killed_process_does_not_lose_the_backfill(roots: tuple[Path, Path]) -
     killer.join()
     assert [(row["week"], row["outcome"]) for row in rows] == [("2015-wk01", "done"), ("2015-wk02", "done")]
     assert (outputs / "house_sim" / "2015-wk02" / "report.html").is_file()
+
+
+class _Cluster:
+    """A runner whose jobs end only when two of them run: a cluster whose second worker joins late."""
+
+    def __init__(self) -> None:
+        self.running: list[Future[None]] = []
+        self.n_most = 0
+
+    def room(self) -> int:
+        return 1 if not self.running else 2
+
+    def submit(self, *_: object) -> Future[None]:
+        future: Future[None] = Future()
+        self.running.append(future)
+        self.n_most = max(self.n_most, len(self.running))
+        if len(self.running) == 2:
+            for one in self.running:
+                threading.Timer(0.01, one.set_result, [None]).start()
+            self.running = []
+        return future
+
+
+def test_a_worker_that_joins_late_gets_work_before_the_first_job_has_ended() -> None:
+    cluster = _Cluster()
+    turns = Turns([Place(f"house_{n}", Week(2015, 1), Path("data"), Path("outputs")) for n in (1, 2)])
+    handing_out = threading.Thread(
+        target=_hand_out,
+        args=(cluster, cluster.room, turns, load_settings(), lambda *_: None),
+        daemon=True,
+    )
+    handing_out.start()
+    handing_out.join(timeout=30)
+    assert not handing_out.is_alive()
+    assert turns.over
+    assert cluster.n_most == 2
