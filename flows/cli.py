@@ -21,11 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     from flows import commands, terminal
     from flows.failures import in_words, is_wrong_option
+    from flows.interrupts import heeded
 
     terminal.speak(verbose=options.verbose)
     try:
-        for line in getattr(commands, options.command)(options):
-            print(line, flush=True)
+        with heeded():
+            for line in getattr(commands, options.command)(options):
+                print(line, flush=True)
     except KeyboardInterrupt:
         return _last_words(
             "interrupted; nothing half-written remains, run the same command to go on", INTERRUPTED

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from flows.interrupts import heed
+
 ROOMS = ("lfm", "nilm", "flows")
 console = Console(stderr=True, soft_wrap=True)
 
@@ -52,6 +54,7 @@ def bar(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
         row = progress.add_task("", total=total, title=title)
 
         def show(done: float, doing: str) -> None:
+            heed()
             progress.update(row, completed=done, description=doing)
 
         yield show
