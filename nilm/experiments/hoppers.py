@@ -10,6 +10,7 @@ from lfm.errors import FloatMatrix, RankDeficientError
 N_SAMPLES = 1000  # N_s of Sec. 5
 N_STEPS = 1000  # M of Sec. 5
 WITHOUT, PAPERS, OURS = "without", "paper's hopper", "our hopper"
+MAX_NODES = 100_000  # of our enumeration; where it ends there, a hop over all it found would take minutes
 TOLERANCE = 0.01  # candidates may break about this share of the rows
 
 
@@ -39,7 +40,9 @@ def our_hopper(
     solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
 ) -> Solution:
     """Complete enumeration, unimodular hop, the same ‖W‖² prior."""
-    candidates = enumerate_candidates(solution.Z, max_nonbinarity=int(tolerance * solution.N))
+    candidates = enumerate_candidates(
+        solution.Z, max_nonbinarity=int(tolerance * solution.N), max_nodes=MAX_NODES
+    )
     return hop(
         solution, priors=[GaussianW(1.0)], candidates=candidates, n_steps=N_STEPS, rng=rng, X=X
     ).solution
