@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.compiled import compiled
+from lfm.bit_flips import flip_bits
 from lfm.errors import BinaryMatrix, FloatMatrix
 
 _DROP_BELOW = 1e-4
@@ -113,35 +113,3 @@ def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) ->
         step = float(change @ change) / bend if bend > 0 else 2 * step
         c, loss, gradient = new, new_loss, new_gradient
     return c
-
-
-@compiled
-def flip_bits(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
-    """How many bits of Z (N, J) were flipped, in place, while ½‖X − ZB‖² fell; the best of a row first.
-
-    along (N, J) = XBᵀ, overlap (J, J) = BBᵀ.
-    """
-    N, J = Z.shape
-    pull = np.empty(J)  # (x − zB)·B_j
-    least = 1e-9 * np.trace(overlap)  # above rounding: a flip and its return cannot both gain
-    n_flips = 0
-    for n in range(N):
-        for j in range(J):
-            pull[j] = along[n, j]
-            for k in range(J):
-                if Z[n, k]:
-                    pull[j] -= overlap[j, k]
-        while True:
-            best, at = least, -1
-            for j in range(J):
-                gain = (-pull[j] if Z[n, j] else pull[j]) - 0.5 * overlap[j, j]
-                if gain > best:
-                    best, at = gain, j
-            if at < 0:
-                break
-            n_flips += 1
-            sign = 1.0 if Z[n, at] else -1.0
-            Z[n, at] = 1 - Z[n, at]
-            for j in range(J):
-                pull[j] += sign * overlap[j, at]
-    return n_flips

@@ -12,42 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import pinvh
 
-from lfm.compiled import compiled
+from lfm.bit_flips import flip_bits
 from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.solution import Solution
 
 _ROUNDS_A_FEATURE = 20
 _SEEDS_A_FEATURE = 3  # tries before a start with a penalty takes the error for final
-
-
-@compiled
-def _flip_rows(Z: BinaryMatrix, cross: FloatMatrix, gram: FloatMatrix) -> int:
-    """How many rows of Z changed, in place, by single flips that lower ‖x − zW‖² until none does.
-
-    cross = XWᵀ (N, K), gram = WWᵀ (K, K).
-    """
-    N, K = Z.shape
-    pull = np.empty(K)  # W_k · (x − zW)
-    n_changed = 0
-    for n in range(N):
-        for k in range(K):
-            pull[k] = cross[n, k]
-            for j in range(K):
-                if Z[n, j]:
-                    pull[k] -= gram[j, k]
-        changed, moving = False, True
-        while moving:
-            moving = False
-            for k in range(K):
-                sign = 1.0 - 2.0 * Z[n, k]
-                if gram[k, k] - 2 * sign * pull[k] < -1e-12 * gram[k, k]:
-                    Z[n, k] = 1 - Z[n, k]
-                    for j in range(K):
-                        pull[j] -= sign * gram[k, j]
-                    changed = moving = True
-        n_changed += changed
-    return n_changed
 
 
 class KFeatures(LatentFeatureEstimator):
@@ -122,7 +93,7 @@ def _descend(
     Z = Z.copy()
     stable = False
     for _ in range(max_iter):
-        stable = _flip_rows(Z, X @ W.T, W @ W.T) == 0
+        stable = flip_bits(Z, X @ W.T, W @ W.T) == 0
         if stable:
             break
         real = Z.astype(np.float64)

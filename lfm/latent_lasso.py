@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.active_columns import ActiveColumns, flip_bits
+from lfm.active_columns import ActiveColumns
 from lfm.binary_columns import exchanged
+from lfm.bit_flips import flip_bits
 from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimator import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.solution import Solution

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from lfm.active_columns import ActiveColumns, flip_bits, loss_and_gradient
+from lfm.active_columns import ActiveColumns, loss_and_gradient
+from lfm.bit_flips import flip_bits
 
 
 def test_loss_equals_both_of_its_definitions_and_the_gradient_is_its_slope():
