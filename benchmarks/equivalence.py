@@ -118,8 +118,8 @@ def _thousand(K: int, N: int, n_candidates: int, seed: int) -> tuple[Solution, C
 
 def chain_seconds(solution: Solution, candidates: Candidates, n_steps: int) -> float:
     """Time of n_steps steps of the chain alone: prices of all exchanges, draw, rank-one updates."""
-    from lfm.objective import Objective
-    from lfm.walk import Walk
+    from lfm.hopper.objective import Objective
+    from lfm.hopper.walk import Walk
 
     objective = Objective(solution, candidates, [GaussianW(1.0)], gamma=0.0, unimodular=True)
     walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))

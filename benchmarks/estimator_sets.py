@@ -11,10 +11,10 @@ from sklearn.decomposition import NMF, FastICA, MiniBatchDictionaryLearning
 from sklearn.exceptions import ConvergenceWarning
 
 import lfm
-from lfm.active_columns import ActiveColumns
-from lfm.binary_columns import split_in_two
-from lfm.estimator import LatentFeatureEstimator
-from lfm.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
+from lfm.estimators.active_columns import ActiveColumns
+from lfm.estimators.base import LatentFeatureEstimator
+from lfm.estimators.binary_columns import split_in_two
+from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
 from lfm.synthetic import Synthetic
 
 FIRST_SEED = 6000  # developing used seeds below 100, and 5000-5004 were looked at once

@@ -5,7 +5,8 @@ python benchmarks/houses.py [--quick] [--waveforms FILE.npz]
 Truth is known because the houses are simulated (`nilm.simulate.house`): parametric currents, or sums of
 recorded cycles (--waveforms; default: appliances/hfhad_cycles.npz in the folder REAL_DATA or ../shared/data).
 Seeds start at 7000; seeds below 200 were used while developing and are not reported. E_Hamm is taken from the
-estimator alone and after the house hop (`nilm.disaggregate.hop_house`); "exact" means below 0.0005 after it.
+estimator alone and after the house hop (`nilm.disaggregate.house.hop_house`); "exact" means below 0.0005
+after it.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 from lfm import Solution, SwitchingDecoder, hamming_error
-from nilm.disaggregate import Factorisation, hop_house
+from nilm.disaggregate.house import Factorisation, hop_house
 from nilm.errors import OptionError
 from nilm.simulate.house import House, drop_rows, observe, simulated_house
 

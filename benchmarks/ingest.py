@@ -22,9 +22,9 @@ from statistics import median
 import soundfile
 from machine import machine_size
 
-from nilm.ingest import WeekPaths, ingest_week
+from nilm.recordings.ingest import WeekPaths, ingest_week
+from nilm.recordings.ukdale import HOUR_S, Week
 from nilm.simulate.week import simulate_week
-from nilm.ukdale import HOUR_S, Week
 
 WEEK = Week(2015, 1)
 START_S = int(WEEK.start.timestamp())
@@ -76,8 +76,8 @@ def fresh(paths: WeekPaths, workers: int = 1) -> float:
 MEASURE_MEMORY = """
 import re, sys
 from pathlib import Path
-from nilm.ingest import WeekPaths, ingest_week
-from nilm.ukdale import Week
+from nilm.recordings.ingest import WeekPaths, ingest_week
+from nilm.recordings.ukdale import Week
 ingest_week(WeekPaths(Path(sys.argv[1]), "house_bench", Week.parse(sys.argv[2])))
 # getrusage would count the memory of the parent, from which this process was forked.
 print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024)

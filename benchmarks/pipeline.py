@@ -26,10 +26,10 @@ from flows import steps
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from flows.weeks import Place
-from nilm.ingest import ingest_week
 from nilm.publish import publish_index
+from nilm.recordings.ingest import ingest_week
+from nilm.recordings.ukdale import Week
 from nilm.simulate.week import simulate_week
-from nilm.ukdale import Week
 
 HOUSE = "house_bench"
 

@@ -2,11 +2,11 @@
 
     python benchmarks/product.py [--quick] [--weeks N] [--waveforms FILE.npz]
 
-Each week is `nilm.disaggregate.disaggregate` with nothing given but currents, voltages and times. The first
-sets are what `nilm simulate` records (loads follow the voltage, the street sags, every activation has its own
-size; noise as ten averaged cycles leave it), without the detour over FLAC; the others are the hard ones of
-`benchmarks/houses.py`. Seeds start at 7000; all development was on seeds below 200. "exact" is E_Hamm below
-0.002. The energy error is Σ|energy − truth| / Σ truth over matched appliances.
+Each week is `nilm.disaggregate.house.disaggregate` with nothing given but currents, voltages and times. The
+first sets are what `nilm simulate` records (loads follow the voltage, the street sags, every activation has
+its own size; noise as ten averaged cycles leave it), without the detour over FLAC; the others are the hard
+ones of `benchmarks/houses.py`. Seeds start at 7000; all development was on seeds below 200. "exact" is E_Hamm
+below 0.002. The energy error is Σ|energy − truth| / Σ truth over matched appliances.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import numpy as np
 from machine import machine_size
 
 from lfm import hamming_error, match_columns
-from nilm.disaggregate import disaggregate
+from nilm.disaggregate.house import disaggregate
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.signal import signal_of

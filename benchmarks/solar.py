@@ -22,7 +22,7 @@ import numpy as np
 from machine import machine_size
 
 from lfm import hamming_error, match_columns
-from nilm.disaggregate import disaggregate
+from nilm.disaggregate.house import disaggregate
 from nilm.simulate import loads
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import simulated_house

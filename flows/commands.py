@@ -56,7 +56,7 @@ def simulate(options: argparse.Namespace) -> Lines:
 def ingest(options: argparse.Namespace) -> Lines:
     """Make the Parquet file of a week's rows current."""
     from flows import steps, terminal
-    from nilm.ingest import ingest_week
+    from nilm.recordings.ingest import ingest_week
     from nilm.store import week_lock
 
     settings = _settings(options)
@@ -166,7 +166,7 @@ def diagnose(options: argparse.Namespace) -> Lines:
 
 def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
-    from nilm.analyst import name_appliance
+    from nilm.appliances.analyst import name_appliance
 
     path = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
@@ -176,8 +176,8 @@ def name(options: argparse.Namespace) -> Lines:
 
 def ungroup(options: argparse.Namespace) -> Lines:
     """Keep an analyst's word that an appliance is no part of another, or take it back."""
-    from nilm.analyst import regroup
-    from nilm.analyst import ungroup as stand_alone
+    from nilm.appliances.analyst import regroup
+    from nilm.appliances.analyst import ungroup as stand_alone
 
     path = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
@@ -188,9 +188,9 @@ def ungroup(options: argparse.Namespace) -> Lines:
 
 def _notes_on_known(options: argparse.Namespace) -> Path:
     """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
-    from nilm.analyst import check_id
-    from nilm.catalogue import read_catalogue
-    from nilm.ukdale import check_house
+    from nilm.appliances.analyst import check_id
+    from nilm.appliances.catalogue import read_catalogue
+    from nilm.recordings.ukdale import check_house
 
     data_root, house = _settings(options).data_root, check_house(options.house)
     catalogue = read_catalogue(

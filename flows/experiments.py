@@ -14,9 +14,9 @@ from flows.tasks import log_to_prefect
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Scale
 from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
-from nilm.ingest import WeekPaths, ingest_week
+from nilm.recordings.ingest import WeekPaths, ingest_week
+from nilm.recordings.ukdale import Week, week_hours
 from nilm.store import week_lock
-from nilm.ukdale import Week, week_hours
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from flows.artifacts import progress, show_report
 from flows.settings import load_settings
 from flows.tasks import log_to_prefect
 from nilm.errors import InputFileError
-from nilm.piano import SpectraOptions
-from nilm.transcribe import transcribe
-from nilm.transcription import TranscribeOptions
+from nilm.music.spectra import SpectraOptions
+from nilm.music.transcribe import transcribe
+from nilm.music.transcription import TranscribeOptions
 
 transcribe_task = Task(
     transcribe, name="transcribe", task_run_name="transcribe {audio.name}", cache_policy=NO_CACHE

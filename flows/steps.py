@@ -11,14 +11,15 @@ from typing import Any
 
 from flows.settings import Settings
 from flows.weeks import Place
-from nilm import store, ukdale
-from nilm.disaggregate_week import FactoriseOptions, HopOptions, factorise_week, hop_week
-from nilm.estimate import Callback
-from nilm.ingest import UNREADABLE, ingest_week
+from nilm import store
+from nilm.disaggregate.estimate import Callback
+from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.publish import PublishOptions, publish_index, publish_week
-from nilm.quality import read_quality
-from nilm.submeters import submeter_files
-from nilm.waveforms import Sampling
+from nilm.recordings import ukdale
+from nilm.recordings.ingest import UNREADABLE, ingest_week
+from nilm.recordings.quality import read_quality
+from nilm.recordings.submeters import submeter_files
+from nilm.recordings.waveforms import Sampling
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ def _week_step(place: Place, settings: Settings) -> store.Step:
     between = (place.ingest.waveforms, place.factorised, place.hopped)
     inputs |= {path.name: store.digest(path) if path.is_file() else "absent" for path in between}
     options = settings.model_dump(mode="json", exclude={"data_root", "outputs_root", "workers"})
-    code = store.code_version("nilm.ingest", "nilm.disaggregate_week", "nilm.publish")
+    code = store.code_version("nilm.recordings.ingest", "nilm.disaggregate.steps", "nilm.publish")
     return store.Step(WEEK_STEP, inputs, options, code)
 
 

@@ -17,7 +17,7 @@ from flows import steps
 from flows.settings import Settings
 from flows.terminal import ROOMS
 from flows.weeks import Place
-from nilm.ingest import assemble_week, ingest_hour
+from nilm.recordings.ingest import assemble_week, ingest_hour
 
 READ_RETRY_DELAYS_S = [1.0, 5.0]
 

@@ -26,8 +26,8 @@ from flows.tasks import (
 )
 from flows.weeks import LATEST, Place, places
 from nilm import store
-from nilm.ingest import give_up_hour
-from nilm.ukdale import weeks_present
+from nilm.recordings.ingest import give_up_hour
+from nilm.recordings.ukdale import weeks_present
 
 log = logging.getLogger(__name__)
 

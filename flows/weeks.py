@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nilm.errors import OptionError
-from nilm.ingest import WeekPaths
-from nilm.ukdale import Week, check_house, parse_weeks, weeks_present
+from nilm.recordings.ingest import WeekPaths
+from nilm.recordings.ukdale import Week, check_house, parse_weeks, weeks_present
 
 log = logging.getLogger(__name__)
 

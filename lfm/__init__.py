@@ -1,26 +1,26 @@
 """Latent feature models X ≈ ZW with binary Z: estimators, every equivalent solution, and the hopper."""
 
 from lfm import synthetic
-from lfm.binary_decoder import BinaryDecoder
-from lfm.candidates import Candidates, enumerate_candidates, sample_candidates
-from lfm.corrections import Correction, CorrectionKind
-from lfm.decoding import decode_rows
-from lfm.dependencies import Pdc, pairwise_dependencies
+from lfm.equivalence.candidates import Candidates, enumerate_candidates, sample_candidates
+from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
+from lfm.equivalence.hermite import lattice_index
+from lfm.equivalence.identifiability import Identifiability, diagnose
+from lfm.equivalence.lattice import nonbinarity
+from lfm.equivalence.tableau import random_equivalent
 from lfm.errors import InvalidInputError, LfmError, NotEquivalentError, RankDeficientError
-from lfm.exchange import random_equivalent
-from lfm.hermite import lattice_index
-from lfm.hopper import Hop, hop
-from lfm.identifiability import Identifiability, diagnose
-from lfm.kfeatures import KFeatures
-from lfm.latent_lasso import LatentLasso
-from lfm.lattice import nonbinarity
-from lfm.meibp import MEIBP
+from lfm.estimators.binary_decoder import BinaryDecoder
+from lfm.estimators.decoding import decode_rows
+from lfm.estimators.kfeatures import KFeatures
+from lfm.estimators.latent_lasso import LatentLasso
+from lfm.estimators.meibp import MEIBP
+from lfm.hopper.corrections import Correction, CorrectionKind
+from lfm.hopper.hop import Hop, hop
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
-from lfm.siblings import separate_siblings
 from lfm.solution import Solution, transform
-from lfm.switching_decoder import SwitchingDecoder
-from lfm.twins import merge_twins
+from lfm.switching.decoder import SwitchingDecoder
+from lfm.switching.siblings import separate_siblings
+from lfm.switching.twins import merge_twins
 
 __all__ = [
     "MEIBP",

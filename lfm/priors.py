@@ -23,8 +23,8 @@ from lfm.solution import Solution
 class Prior:
     """A part of the objective; both terms are zero unless a subclass says otherwise.
 
-    A subclass whose `features` are never negative may say so: exact support (`lfm.support`) then needs to
-    look at fewer solutions.
+    A subclass whose `features` are never negative may say so: exact support (`lfm.hopper.support`) then needs
+    to look at fewer solutions.
     """
 
     features_never_negative: ClassVar[bool] = False

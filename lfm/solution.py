@@ -1,7 +1,7 @@
 """A solution (Z, W) of the latent feature model X ≈ ZW, and the equivalent ones (ZU, U⁻¹W).
 
-Owns the type and its invariants. Which U are worth trying is the business of `lfm.candidates` and
-`lfm.hopper`; how good a solution is beyond its residual belongs to `lfm.priors` and `lfm.metrics`.
+Owns the type and its invariants. Which U are worth trying is the business of `lfm.equivalence.candidates` and
+`lfm.hopper.hop`; how good a solution is beyond its residual belongs to `lfm.priors` and `lfm.metrics`.
 """
 
 import math

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lfm.dependencies import Pdc
+from lfm.equivalence.dependencies import Pdc
 from lfm.errors import (
     BinaryMatrix,
     FloatMatrix,

@@ -17,15 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from nilm.activations import ActivationOptions
-from nilm.analyst import read_notes
-from nilm.catalogue import Catalogue, WeekRecord, read_catalogue, write_catalogue
+from nilm.appliances.activations import ActivationOptions
+from nilm.appliances.analyst import read_notes
+from nilm.appliances.catalogue import Catalogue, WeekRecord, read_catalogue, write_catalogue
+from nilm.appliances.scores import read_truth
+from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
-from nilm.quality import read_quality
+from nilm.recordings.quality import read_quality
+from nilm.recordings.submeters import read_submeters, submeter_files
+from nilm.recordings.tables import WeekTable, read_week
+from nilm.recordings.ukdale import check_house
 from nilm.report import render_house, render_index, render_report, week_summary
 from nilm.results import Quality, WeekResult
-from nilm.scores import read_truth
-from nilm.solutions import Hopped, load_hopped
 from nilm.store import (
     Step,
     canonical_json,
@@ -37,9 +40,6 @@ from nilm.store import (
     why_redo,
     write_text,
 )
-from nilm.submeters import read_submeters, submeter_files
-from nilm.tables import WeekTable, read_week
-from nilm.ukdale import check_house
 from nilm.week import MeteredRows, Surroundings, build_week
 from nilm.week_files import week_files
 

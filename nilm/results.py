@@ -24,6 +24,7 @@ class Activation:
     duration_s: float
     mean_w: float
     energy_kwh: float
+    sure: float | None = None  # probability that the appliance ran then; None: not known
     cut: bool = False  # it touches a gap or the week's edge: it may have been longer than is known
 
 
@@ -52,6 +53,11 @@ class Appliance:
     part_evidence: str = ""
     not_told_apart_from: tuple[str, ...] = ()  # appliance_ids that no method separates from this week's data
     amplitude: FloatArray | None = None  # (N,) its size in units of active_w, where that varies with the sun
+    levels_w: tuple[float, ...] = ()  # the powers between which it switches, where it has more than one
+    sure: float | None = None  # probability that this is one real appliance with these times; None: not known
+    energy_low_kwh: float | None = None  # 90% range of energy_kwh
+    energy_high_kwh: float | None = None
+    inrush: float | None = None  # largest current after a switch-on, in units of the steady one
 
     @property
     def power_w(self) -> FloatArray:
@@ -126,7 +132,7 @@ class Scores:
     source: str  # "simulator" or "submeters"
     hamming_before: float | None  # E_Hamm of the baseline; only with a simulator's truth
     hamming_after: float | None
-    energy_error: float  # Σ|energy − truth| / Σ|truth|, see nilm.scores
+    energy_error: float  # Σ|energy − truth| / Σ|truth|, see nilm.appliances.scores
     appliances_before: tuple[ApplianceScore, ...]
     appliances: tuple[ApplianceScore, ...]
 
@@ -164,6 +170,14 @@ class WeekResult:
     scores: Scores | None
     catalogue: CatalogueChanges
     provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests
+    row_s: FloatArray | None = None  # (N,) seconds that each row stands for; None: interval_s each
+
+    @property
+    def duration_s(self) -> FloatArray:
+        """(N,) seconds that each row stands for."""
+        if self.row_s is None:
+            return np.full(len(self.start_utc), self.interval_s)
+        return self.row_s
 
     @property
     def generated_kwh(self) -> float:

@@ -2,7 +2,7 @@
 
 Owns atomic writes, digests of outputs, cheap fingerprints of large inputs, the code version, the lock of one
 house and week, and the manifest: a JSON file, written last, that records each step's inputs, options, code
-version and outputs. It knows no Parquet schema (`nilm.tables`) and no order of steps (`flows`).
+version and outputs. It knows no Parquet schema (`nilm.recordings.tables`) and no order of steps (`flows`).
 
 A run killed at any point leaves at most hidden temporary files, which the next `remove_stale` takes away, and
 outputs whose digests differ from the manifest's, which makes `why_redo` ask for the step again.

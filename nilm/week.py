@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.activations import ENERGY_DECIMALS, ActivationOptions
-from nilm.analyst import AnalystNotes
-from nilm.appliances import EARLIER_WEEK, Load, build_appliances, measure_loads, name_loads, suggested_parts
-from nilm.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
-from nilm.certainty import certainty_in_words
-from nilm.correction_words import corrections_in_words
-from nilm.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
+from nilm.appliances.activations import ENERGY_DECIMALS, ActivationOptions
+from nilm.appliances.analyst import AnalystNotes
+from nilm.appliances.build import (
+    EARLIER_WEEK,
+    Load,
+    build_appliances,
+    measure_loads,
+    name_loads,
+    suggested_parts,
+)
+from nilm.appliances.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
+from nilm.appliances.certainty import certainty_in_words
+from nilm.appliances.correction_words import corrections_in_words
+from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
+from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
+from nilm.disaggregate.solutions import Hopped
+from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, TimeArray, WeekResult
-from nilm.scores import Estimate, Truth, score_against_submeters, score_against_truth
-from nilm.solutions import Hopped
-from nilm.submeters import Submeter
 
 FloatArray = NDArray[np.float64]
 

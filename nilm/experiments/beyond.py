@@ -18,9 +18,9 @@ from lfm import (
     synthetic,
 )
 from lfm.errors import RankDeficientError
+from nilm.disaggregate.house_priors import house_priors
 from nilm.experiments.hoppers import N_SAMPLES, N_STEPS
 from nilm.experiments.outcome import Outcome, Scale
-from nilm.house_priors import house_priors
 from nilm.simulate.house import simulated_house
 
 FIRST_SEED = 6000

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lfm import RankDeficientError, enumerate_candidates, sample_candidates, synthetic
-from lfm.counting import count_bases
+from lfm.equivalence.counting import count_bases
 from lfm.errors import BinaryMatrix
 from nilm.experiments.outcome import Outcome, Scale
 

@@ -17,10 +17,10 @@ from lfm import MEIBP, LatentLasso, Solution, enumerate_candidates
 from lfm.errors import FloatMatrix, RankDeficientError
 from nilm.experiments.hoppers import OURS, PAPERS, with_both
 from nilm.experiments.outcome import Outcome, Scale
-from nilm.piano import SpectraOptions, power_spectra, read_audio
+from nilm.music.spectra import SpectraOptions, power_spectra, read_audio
+from nilm.music.tune import synthesise, tiny_tune
+from nilm.recordings.tables import read_week
 from nilm.simulate.house import observe, simulated_house
-from nilm.tables import read_week
-from nilm.tune import synthesise, tiny_tune
 
 SEED = 5000
 NOISE_A = 0.02

@@ -14,11 +14,11 @@ from urllib.parse import quote
 import numpy as np
 
 from nilm.errors import InputFileError, NilmError
+from nilm.recordings.ukdale import Week
 from nilm.report import figures, palette
 from nilm.report.page import environment
 from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary
 from nilm.results import FloatArray
-from nilm.ukdale import Week
 
 _log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nilm.notes import Note, match_notes, pitch_name
+from nilm.music.pitches import Note, match_notes, pitch_name
+from nilm.music.transcription import Transcription
 from nilm.report.page import environment
 from nilm.report.svg import MUTED, hue_for_matplotlib, inline_svg
-from nilm.transcription import Transcription
 
 _ACROSS = 4
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
-from nilm.certainty import SURE_SUPPORT
-from nilm.naming import duration_words
+from nilm.appliances.certainty import SURE_SUPPORT
+from nilm.appliances.naming import duration_words
 from nilm.report import words
 from nilm.results import Activation, Appliance, Certainty, Quality, WeekResult
 

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from nilm.naming import duration_words
+from nilm.appliances.naming import duration_words
 from nilm.report import words
 from nilm.report.palette import style_of
 from nilm.report.when import DAY_S, Hours, Window

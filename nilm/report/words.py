@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import numpy as np
 from markupsafe import Markup, escape
 
-from nilm.certainty import SURE_SUPPORT
-from nilm.naming import duration_words
+from nilm.appliances.certainty import SURE_SUPPORT
+from nilm.appliances.naming import duration_words
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 _CONFIDENCE = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
-from nilm.waveform_measures import resample_cycle
+from nilm.appliances.measures import resample_cycle
 
 FloatArray = NDArray[np.float64]
 

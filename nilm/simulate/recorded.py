@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.simulate import loads
 from nilm.simulate.household import RECORDED, STANDBY, Draw, Model
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import meals
-from nilm.waveform_measures import resample_cycle
 
 _FIELDS = ("appliance", "current_a", "voltage_v")
 _OTHER = ("mixed", meals((9.0, 14.0, 19.0), probability=0.5, lasts_s=(1800, 7200)))

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
+from nilm.appliances.measures import resample_cycle
 from nilm.simulate.grid import Conditions, Mains
 from nilm.simulate.house import House, activation_factors
 from nilm.simulate.household import ALWAYS_ON
 from nilm.simulate.loads import NOMINAL_V, FloatArray
 from nilm.simulate.schedules import runs
-from nilm.waveform_measures import resample_cycle
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load
 _EXPONENTS = {"resistive heater": 1.0, "dimmed light": 1.0, "electronics": -1.0, "generator": -1.0}

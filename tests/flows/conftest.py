@@ -37,7 +37,7 @@ def worked_out(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     from flows import steps
     from flows.settings import load_settings
     from flows.weeks import Place
-    from nilm.ukdale import Week
+    from nilm.recordings.ukdale import Week
 
     root = tmp_path_factory.mktemp("worked_out")
     shutil.copytree(simulated, root / "data")

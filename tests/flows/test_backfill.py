@@ -16,7 +16,7 @@ from flows.settings import load_settings
 from flows.turns import Turns
 from flows.weeks import Place
 from nilm.errors import OptionError
-from nilm.ukdale import Week
+from nilm.recordings.ukdale import Week
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 

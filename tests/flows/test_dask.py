@@ -17,7 +17,7 @@ from flows import steps
 from flows.backfill import backfill
 from flows.settings import load_settings
 from flows.weeks import Place
-from nilm.ukdale import Week
+from nilm.recordings.ukdale import Week
 
 Contents = Callable[[Path], dict[str, bytes]]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]

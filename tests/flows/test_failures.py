@@ -9,7 +9,7 @@ import pytest
 from flows.failures import WeeksFailedError, in_words, is_wrong_option
 from flows.weeks import Place
 from nilm.errors import NothingUsableError, OptionError
-from nilm.ukdale import Week
+from nilm.recordings.ukdale import Week
 
 
 @pytest.mark.parametrize(

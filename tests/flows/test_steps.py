@@ -9,8 +9,8 @@ import pytest
 from flows import steps
 from flows.settings import Settings, load_settings
 from flows.weeks import Place
-from nilm.tables import WeekTable, read_week
-from nilm.ukdale import Week
+from nilm.recordings.tables import WeekTable, read_week
+from nilm.recordings.ukdale import Week
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_settings_that_decide_nothing_redo_nothing(place: Place) -> None:
 
 
 def test_a_name_by_the_analyst_remakes_the_report_alone(place: Place) -> None:
-    from nilm.analyst import name_appliance
+    from nilm.appliances.analyst import name_appliance
 
     before = _made(place)
     name_appliance(place.names, house="house_sim", appliance_id="A01", name="The old kettle")
@@ -146,7 +146,7 @@ def test_a_name_by_the_analyst_remakes_the_report_alone(place: Place) -> None:
 def test_a_recording_that_could_not_be_read_is_tried_again_next_time(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nilm import ingest
+    from nilm.recordings import ingest
 
     settings = load_settings()
     unlucky = steps.recordings(place)[2]

@@ -7,7 +7,7 @@ import pytest
 
 from flows.turns import Job, Turns
 from flows.weeks import Place
-from nilm.ukdale import Week
+from nilm.recordings.ukdale import Week
 
 
 def _places(**weeks: int) -> list[Place]:

@@ -16,7 +16,7 @@ from flows.cli import main
 from flows.failures import WeeksFailedError
 from flows.weekly import weekly
 from nilm.errors import NothingUsableError, OptionError
-from nilm.waveforms import read_hour
+from nilm.recordings.waveforms import read_hour
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -82,7 +82,7 @@ def test_reading_is_tried_again_when_the_file_system_failed(
             raise OSError(5, "Input/output error")
         return read_hour(*arguments, **options)
 
-    monkeypatch.setattr("nilm.ingest.read_hour", flaky)
+    monkeypatch.setattr("nilm.recordings.ingest.read_hour", flaky)
     monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
     weekly(house="house_sim", week="2015-wk01")
     quality = (roots[0] / "waveforms" / "house_sim" / "2015-wk01.quality.json").read_text()
@@ -96,7 +96,7 @@ def test_a_full_disk_is_no_fault_of_the_recordings(
     def full(*_arguments: Any, **_options: Any) -> Any:
         raise OSError(28, "No space left on device", "piece.parquet")
 
-    monkeypatch.setattr("nilm.ingest.write_week", full)
+    monkeypatch.setattr("nilm.recordings.ingest.write_week", full)
     monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
     with pytest.raises(OSError, match="No space left"):
         weekly(house="house_sim", week="2015-wk01")
@@ -135,7 +135,7 @@ def test_as_many_recordings_are_read_at_a_time_as_there_are_workers(
         at_work["now"] -= 1
         return read_hour(*arguments, **options)
 
-    monkeypatch.setattr("nilm.ingest.read_hour", read_one)
+    monkeypatch.setattr("nilm.recordings.ingest.read_hour", read_one)
     weekly(house="house_sim", week="2015-wk01", workers=workers)
     assert at_work["most"] == workers
 

@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from nilm.analyst import name_appliance, ungroup
-from nilm.disaggregate_week import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.appliances.analyst import name_appliance, ungroup
+from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, OptionError
 from nilm.publish import PublishOptions, publish_index, publish_week
 

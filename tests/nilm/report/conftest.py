@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nilm.activations import ActivationOptions, energy_kwh, find_activations
+from nilm.appliances.activations import ActivationOptions, energy_kwh, find_activations
 from nilm.results import (
     Appliance,
     ApplianceScore,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from lfm import Solution
-from nilm.notes import Note, Pitch, score_notes
-from nilm.piano import Spectra
+from nilm.music.pitches import Note, Pitch, score_notes
+from nilm.music.spectra import Spectra
+from nilm.music.transcription import TranscribeOptions, Transcription
 from nilm.report.piano import render_piano
-from nilm.transcription import TranscribeOptions, Transcription
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 import soundfile
 
 from nilm.errors import OptionError
+from nilm.recordings.ukdale import hour_start_s
 from nilm.simulate import Fault, FaultKind, simulate_week
-from nilm.ukdale import hour_start_s
 
 MONDAY_S = 1_419_811_200
 HOUR = 1  # the faulty one of three

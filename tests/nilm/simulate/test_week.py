@@ -6,9 +6,7 @@ import pytest
 import soundfile
 
 from nilm.errors import InputFileError, OptionError
-from nilm.simulate import Conditions, Fault, FaultKind, SimulatedWeek, simulate_week, truth_path
-from nilm.simulate.meters import AMPS_PER_ADC_STEP, LOST_SHARE, VOLTS_PER_ADC_STEP
-from nilm.ukdale import (
+from nilm.recordings.ukdale import (
     channel_file,
     hour_start_s,
     read_calibration,
@@ -16,6 +14,8 @@ from nilm.ukdale import (
     read_labels,
     read_mains,
 )
+from nilm.simulate import Conditions, Fault, FaultKind, SimulatedWeek, simulate_week, truth_path
+from nilm.simulate.meters import AMPS_PER_ADC_STEP, LOST_SHARE, VOLTS_PER_ADC_STEP
 
 MONDAY_S = 1_419_811_200  # 2014-12-29 00:00 UTC, the start of 2015-wk01
 THREE_HOURS = 0.125

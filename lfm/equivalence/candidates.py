@@ -1,0 +1,178 @@
+"""Candidates for the columns of U: all of them (enumerated) or some (Algorithm 1), behind one type.
+
+The unit vectors always belong to the candidates (erratum E9). What to do with candidates is the business of
+`lfm.hopper.hop` and `lfm.equivalence.identifiability`.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lfm.equivalence.hermite import row_lattice
+from lfm.equivalence.lattice import short_vectors
+from lfm.equivalence.ranks import check_independent, distinct_rows
+from lfm.errors import (
+    FloatMatrix,
+    IntMatrix,
+    InvalidInputError,
+    check_binary,
+    check_rng,
+    check_whole,
+)
+
+MAX_NODES = 2_000_000
+# Above this index fractions are not searched for: Z is then far from anything that features come and go in.
+_MAX_INDEX = 2**20
+_SAMPLES_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Vectors u, one per row, that may stand as columns of U; sorted by f, then by entries.
+
+    `numerators` (n, K) over the common `denominator` are exact; `f` (n,) = f(Zu). `complete`: no u with
+    f(Zu) ≤ max_nonbinarity is missing, fractions included. `nodes`: visited in the search, or samples
+    drawn. `index`: the lattice index of Z where fractions were searched for, else 1.
+    """
+
+    numerators: IntMatrix
+    denominator: int
+    f: IntMatrix
+    complete: bool
+    nodes: int
+    max_nonbinarity: int
+    index: int = 1
+
+    @property
+    def U(self) -> NDArray[np.int64] | FloatMatrix:
+        """The candidates (n, K): int64, or float64 where some hold fractions."""
+        return self.numerators if self.denominator == 1 else self.numerators / self.denominator
+
+    @property
+    def K(self) -> int:
+        """Length of a candidate."""
+        return int(self.numerators.shape[1])
+
+    @property
+    def strict(self) -> bool:
+        """True where every candidate makes Zu binary."""
+        return not self.f.any()
+
+    def strict_part(self) -> "Candidates":
+        """Those candidates that make Zu binary."""
+        keep = self.f == 0
+        return replace(self, numerators=self.numerators[keep], f=self.f[keep], max_nonbinarity=0)
+
+    def __len__(self) -> int:
+        return len(self.numerators)
+
+    def unit_positions(self) -> IntMatrix:
+        """Where each unit vector e_1 … e_K stands among the candidates (K,)."""
+        is_unit = (np.abs(self.numerators).sum(axis=1) == self.denominator) & (
+            self.numerators.max(axis=1) == self.denominator
+        )
+        rows = np.flatnonzero(is_unit)
+        positions = np.empty(self.K, dtype=np.int64)
+        positions[np.argmax(self.numerators[rows], axis=1)] = rows
+        return positions
+
+
+def _with_unit_vectors(numerators: IntMatrix, f: IntMatrix, denominator: int) -> tuple[IntMatrix, IntMatrix]:
+    """Distinct candidates with the unit vectors among them, sorted by f, then by entries."""
+    K = numerators.shape[1]
+    everything = np.concatenate([numerators, denominator * np.eye(K, dtype=np.int64)])
+    f_all = np.concatenate([f, np.zeros(K, dtype=np.int64)])
+    # As bytes, most significant first, rows sort as their entries do, and many times faster.
+    shifted = everything - everything.min()
+    digits = shifted.astype(np.min_scalar_type(int(shifted.max())).newbyteorder(">"))
+    order = np.argsort(digits.view(f"S{digits.itemsize * K}").ravel(), kind="stable")
+    order = order[np.argsort(f_all[order], kind="stable")]
+    everything, f_all = everything[order], f_all[order]
+    new = np.ones(len(everything), dtype=np.bool_)
+    np.any(everything[1:] != everything[:-1], axis=1, out=new[1:])
+    return everything[new], f_all[new]
+
+
+def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = MAX_NODES) -> Candidates:
+    """Every u ≠ 0 with Zu integer and f(Zu) ≤ max_nonbinarity, with a certificate of completeness.
+
+    Z (N, K) binary of rank K; RankDeficientError otherwise, because infinitely many u exist then. Where the
+    lattice index of Z is above 1 the u with fractions are found too. `max_nonbinarity` counts, in rows, how
+    far Zu may be from binary (0: strict). `max_nodes` bounds the search (about ten million nodes per
+    second); when it is spent, `.complete` is False.
+    """
+    Z = check_binary("Z", Z)
+    try:
+        max_nonbinarity = check_whole("max_nonbinarity", max_nonbinarity, least=0)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; for a share of the rows give e.g. len(Z) // 100") from None
+    max_nodes = check_whole("max_nodes", max_nodes, least=1)
+    rows, counts, _ = distinct_rows(Z)
+    check_independent(rows, N=len(Z))
+    lattice = row_lattice(rows)
+    fractions = 1 < lattice.index <= _MAX_INDEX and lattice.coordinates is not None
+    # In the coordinates A of the row lattice (Z = AH) every u with Zu integer is u = H⁻¹y with y integer.
+    matrix = lattice.coordinates if fractions else rows.astype(np.int64)
+    assert matrix is not None
+    Y, f, nodes, complete = short_vectors(matrix, counts, max_nonbinarity, max_nodes)
+    denominator = 1
+    if fractions:
+        denominator = lattice.index
+        inverse = np.rint(denominator * np.linalg.inv(lattice.basis.astype(np.float64))).astype(np.int64)
+        assert np.array_equal(
+            inverse @ lattice.basis.astype(np.int64), denominator * np.eye(Z.shape[1], dtype=np.int64)
+        )
+        Y = Y @ inverse.T
+        common = int(np.gcd.reduce(Y, axis=None, initial=denominator))
+        Y, denominator = Y // common, denominator // common
+    numerators, f = _with_unit_vectors(Y, f, denominator)
+    return Candidates(
+        numerators,
+        denominator,
+        f,
+        complete and (fractions or lattice.index == 1),
+        nodes,
+        max_nonbinarity,
+        lattice.index if fractions else 1,
+    )
+
+
+def sample_candidates(
+    Z: ArrayLike, *, n_samples: int, decay: float = math.inf, rng: np.random.Generator
+) -> Candidates:
+    """Columns u found by Algorithm 1: points of a sphere, rounded to integers; never known to be complete.
+
+    `decay` is the λ of f* ~ exp(−λf*): infinite is the strict sampler, which keeps u only if f(Zu) = 0
+    (erratum E7); finite keeps every u ≠ 0. The radius is √(‖μ‖² + 2f*) (erratum E1).
+    """
+    Z = check_binary("Z", Z)
+    n_samples = check_whole("n_samples", n_samples, least=1)
+    check_rng("rng", rng)
+    if not decay > 0:
+        raise InvalidInputError(f"decay must be positive (math.inf is strict), got {decay}")
+    check_independent(distinct_rows(Z).rows, N=len(Z))
+    K = Z.shape[1]
+    G = np.rint(Z.T.astype(np.float64) @ Z).astype(np.int64)
+    linear = np.diag(G)  # Zᵀ1, because Z is binary
+    eigenvalues, Psi = np.linalg.eigh(G.astype(np.float64))
+    Lambda = Psi / np.sqrt(eigenvalues)
+    mu = 0.5 * Lambda.T @ linear
+    kept: list[IntMatrix] = []
+    f_kept: list[IntMatrix] = []
+    for start in range(0, n_samples, _SAMPLES_AT_ONCE):
+        n = min(_SAMPLES_AT_ONCE, n_samples - start)
+        strict = math.isinf(decay)
+        f_star = np.zeros(n) if strict else rng.geometric(-math.expm1(-decay), size=n) - 1.0
+        direction = rng.standard_normal((n, K))
+        direction *= (np.sqrt(mu @ mu + 2 * f_star) / np.linalg.norm(direction, axis=1))[:, None]
+        u = np.rint((mu + direction) @ Lambda.T).astype(np.int64)
+        u = np.unique(u[np.any(u != 0, axis=1)], axis=0)
+        if len(u) and float(np.abs(u).max()) ** 2 * float(np.abs(G).sum()) > 2.0**62:
+            raise InvalidInputError(f"decay = {decay} draws vectors too large for f to be exact; raise it")
+        f = (((u @ G) * u).sum(axis=1) - u @ linear) // 2
+        kept.append(u[f == 0] if strict else u)
+        f_kept.append(f[f == 0] if strict else f)
+    numerators, f = _with_unit_vectors(np.concatenate(kept), np.concatenate(f_kept), 1)
+    return Candidates(numerators, 1, f, False, n_samples, int(f.max()))

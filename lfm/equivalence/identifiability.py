@@ -1,0 +1,149 @@
+"""Whether (Z, W) is the only solution with its product: ranks, counts, and a verdict with proof (Sec. 3)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lfm.equivalence.candidates import MAX_NODES, Candidates, enumerate_candidates
+from lfm.equivalence.counting import BaseCount, count_bases
+from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
+from lfm.equivalence.hermite import lattice_index
+from lfm.equivalence.ranks import Dependence, column_dependences, distinct_rows
+from lfm.errors import FloatMatrix, InvalidInputError, check_binary, check_real
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiability:
+    """What is known about the uniqueness of Z (N, K), and of (Z, W) where W was given.
+
+    `identifiable`: True is proved (no other column exists), False is proved (`witness` U gives another
+    solution), None is unknown; `reason` says why in words. `n_equivalent` is |H(Z)/S_K|, exact or (see
+    `n_equivalent_is_exact`) a proven lower bound, with `n_equivalent_at_most` a proven upper one; infinite
+    where rank(Z) < K. `candidates` and `lattice_index` are None in that case. `integer_certificate`: the rows
+    of Z generate all integer vectors, so that every U ∈ H(Z) is integer (this contains both integer
+    conditions of the paper). `full_rows`: all 2^K rows occur (Theorem 3).
+    """
+
+    identifiable: bool | None
+    reason: str
+    witness: FloatMatrix | None
+    n_equivalent: float
+    n_equivalent_is_exact: bool
+    n_equivalent_at_most: float
+    candidates: Candidates | None
+    dependencies: tuple[tuple[int, int, Pdc], ...]
+    bias_features: tuple[int, ...]
+    full_rows: bool
+    rank_Z: int
+    rank_W: int | None
+    integer_certificate: bool
+    lattice_index: int | None
+    column_dependences: tuple[Dependence, ...]
+
+
+def _kernel_witness(dependence: Dependence, K: int) -> FloatMatrix:
+    """U of the proof of Theorem 2: regular, not a permutation, and ZU is binary (one column of it zero)."""
+    U = np.eye(K)
+    if dependence.terms:
+        U[:, dependence.column] = 0.0
+        for k, coefficient in dependence.terms:
+            U[k, dependence.column] = -float(coefficient)
+        U[dependence.column, dependence.column] = 1.0
+    else:
+        U[dependence.column, dependence.column] = 2.0
+    return U
+
+
+def _candidate_witness(candidates: Candidates) -> FloatMatrix | None:
+    """U = I with one column replaced by a candidate that is not a unit vector, if there is one."""
+    others = np.setdiff1d(np.arange(len(candidates)), candidates.unit_positions())
+    if len(others) == 0:
+        return None
+    u = np.asarray(candidates.U[others[0]], dtype=np.float64)
+    U = np.eye(candidates.K)
+    # An entry of magnitude one keeps the lattice index where possible.
+    U[:, int(np.argmin(np.where(u == 0, np.inf, np.abs(np.abs(u) - 1))))] = u
+    return U
+
+
+def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_NODES) -> Identifiability:
+    """The verdict on Z (N, K) binary, and on W (K, D) where given, with everything that it rests on.
+
+    Dependent columns of Z or rows of W are reported, not refused. `max_nodes` bounds the search for
+    candidates.
+    """
+    # Nothing below depends on how often a row occurs, so every step looks at the distinct ones alone.
+    rows = distinct_rows(check_binary("Z", Z)).rows
+    K = rows.shape[1]
+    rank_W = None
+    if W is not None:
+        W = check_real("W", W)
+        if W.shape[0] != K:
+            raise InvalidInputError(f"W has {W.shape[0]} rows and Z has {K} columns; both must be K")
+        rank_W = int(np.linalg.matrix_rank(W))
+    dependences = tuple(column_dependences(rows))
+    candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
+    if candidates is None:
+        witness: FloatMatrix | None = _kernel_witness(dependences[0], K)
+        count, n_equivalent, exact, at_most = None, math.inf, True, math.inf
+    else:
+        witness = _candidate_witness(candidates)
+        count = count_bases(candidates.numerators, candidates.denominator)
+        n_equivalent, exact = count.n, count.exact and candidates.complete
+        at_most = count.at_most if candidates.complete else math.inf
+    verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
+    index = None if dependences else lattice_index(rows)
+    return Identifiability(
+        identifiable=verdict,
+        reason=reason,
+        witness=witness,
+        n_equivalent=n_equivalent,
+        n_equivalent_is_exact=exact,
+        n_equivalent_at_most=at_most,
+        candidates=candidates,
+        dependencies=tuple(pairwise_dependencies(rows)),
+        bias_features=tuple(int(k) for k in np.flatnonzero(rows.all(axis=0))),
+        full_rows=K < 63 and len(rows) == 2**K,
+        rank_Z=K - len(dependences),
+        rank_W=rank_W,
+        integer_certificate=index == 1,
+        lattice_index=index,
+        column_dependences=dependences,
+    )
+
+
+def _verdict(
+    dependences: tuple[Dependence, ...],
+    candidates: Candidates | None,
+    count: BaseCount | None,
+    rank_W: int | None,
+    K: int,
+) -> tuple[bool | None, str]:
+    """(identifiable, why): Theorem 2, and what still holds of it where rank(W) < K."""
+    short_W = rank_W is not None and rank_W < K
+    if candidates is None or count is None:
+        named = "; ".join(map(str, dependences))
+        if short_W:
+            # U⁻¹W may equal W then (e.g. a zero column whose feature is zero), so that nothing is proved.
+            return None, f"rank(Z) < K ({named}) and rank(W) = {rank_W} < K: Theorem 2 does not apply"
+        return False, f"rank(Z) = {K - len(dependences)} < K: {named}; infinitely many U keep ZU binary"
+    if count.n > 1:
+        size = f"{count.n}" if count.exact and candidates.complete else f"at least {count.n}"
+        if candidates.complete and not count.exact:
+            size += f" and at most {count.at_most}"
+        rank_note = f"; rank(W) = {rank_W} < K may allow more" if short_W else ""
+        return False, f"{size} equivalent solutions, up to the order of features{rank_note}"
+    if not candidates.complete:
+        return (
+            None,
+            f"no other column in {candidates.nodes} nodes, but the search was cut short; raise max_nodes",
+        )
+    if short_W:
+        return None, (
+            f"Z allows no other column, but rank(W) = {rank_W} < K = {K}: features are dependent, so "
+            "another Z that is no ZU may give the same product (Theorem 2 assumes rank(W) = K)"
+        )
+    assumed = "" if rank_W is not None else ", provided that rank(W) = K"
+    return True, f"every column u with Zu binary is a unit vector (complete search){assumed}"

@@ -1,0 +1,86 @@
+"""The tableau of Algorithm 2: every candidate in the coordinates of the current U, exact under exchange.
+
+For U built of candidates and a candidate u, a = U⁻¹u says everything about putting u in place of column k:
+the new U is regular iff a_k ≠ 0, det U′ = a_k det U, and every row of U⁻¹ (hence of U⁻¹W) changes by a
+multiple of row k. The tableau keeps det(U)·U⁻¹u for all candidates as integers (fraction-free elimination),
+so nothing drifts.
+"""
+
+import numpy as np
+
+from lfm.compiled import compiled
+from lfm.equivalence.candidates import Candidates, enumerate_candidates
+from lfm.errors import FloatMatrix, IntMatrix, check_rng, check_whole
+from lfm.solution import Solution, transform
+
+# Determinants beyond this are refused, so that products of two minors stay inside int64.
+MAX_DETERMINANT = 2**24
+
+
+@compiled
+def pivot_in_place(minors: IntMatrix, determinant: int, k: int, i: int) -> int:
+    """Exchange column k for candidate i in place; returns the new determinant."""
+    K, n = minors.shape
+    pivot = minors[k, i]
+    for j in range(K):
+        q = minors[j, i]
+        if j == k or (q == 0 and pivot == determinant):
+            continue
+        for c in range(n):
+            minors[j, c] = (pivot * minors[j, c] - q * minors[k, c]) // determinant
+    return int(pivot)
+
+
+class Tableau:
+    """U = the candidates numbered `columns`, and `minors` (K, n) = determinant · U⁻¹u for each candidate u.
+
+    `determinant` is det U times the lattice index that the candidates start from, so that its magnitude is
+    the lattice index of ZU: an integer ≥ 1 also where candidates hold fractions.
+    """
+
+    def __init__(self, candidates: Candidates) -> None:
+        self._candidates = candidates
+        self.unit_positions = candidates.unit_positions()
+        self.columns = self.unit_positions.copy()
+        self.determinant = candidates.index
+        scale = candidates.index // candidates.denominator
+        self.minors = np.ascontiguousarray(candidates.numerators.T) * scale
+
+    def exchange(self, k: int, i: int) -> None:
+        """Put candidate i in place of column k; minors[k, i] must not be zero."""
+        self.determinant = pivot_in_place(self.minors, self.determinant, k, i)
+        self.columns[k] = i
+
+    @property
+    def U(self) -> FloatMatrix:
+        """The current U (K, K); entries are integers unless the candidates hold fractions."""
+        return np.asarray(self._candidates.U[self.columns].T, dtype=np.float64)
+
+    @property
+    def inverse(self) -> FloatMatrix:
+        """U⁻¹ (K, K): the coordinates of the unit vectors."""
+        return self.minors[:, self.unit_positions] / self.determinant
+
+
+def random_equivalent(
+    solution: Solution,
+    rng: np.random.Generator,
+    *,
+    n_exchanges: int = 200,
+    candidates: Candidates | None = None,
+) -> Solution:
+    """An equivalent solution `n_exchanges` random column exchanges away, of the same lattice index.
+
+    `candidates` default to all strict ones of solution.Z; only those with f = 0 are used.
+    """
+    n_exchanges = check_whole("n_exchanges", n_exchanges, least=0)
+    check_rng("rng", rng)
+    if candidates is None:
+        candidates = enumerate_candidates(solution.Z)
+    tableau = Tableau(candidates)
+    allowed = candidates.f == 0
+    for _ in range(n_exchanges):
+        moves = np.argwhere((np.abs(tableau.minors) == abs(tableau.determinant)) & allowed)
+        k, i = moves[rng.integers(len(moves))]
+        tableau.exchange(int(k), int(i))
+    return transform(solution, tableau.U)

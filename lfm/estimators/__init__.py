@@ -1,0 +1,1 @@
+"""Estimators of X ≈ ZW for rows without order, in scikit-learn's manner."""

@@ -1,0 +1,139 @@
+"""What every estimator of X ≈ ZW shares: checked input, rounds with a callback, fitted names, `transform`.
+
+Owns the scikit-learn side. The algorithms live in a module each and hand their (Z, W) to `_keep`.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
+from lfm.estimators.decoding import decode_rows
+from lfm.solution import Solution
+
+Callback = Callable[[int, float], None]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def one_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """`function` with linear algebra on one thread: the same bits on any machine's number of cores.
+
+    The matrices of a fit are small; more threads would cost CPU time and gain nothing.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        with threadpool_limits(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+class Rounds:
+    """The objective after each round of a fit, reported to the user's callback as it comes."""
+
+    def __init__(self, callback: Callback | None) -> None:
+        self.trace: list[float] = []
+        self._callback = callback
+
+    def add(self, objective: float) -> None:
+        """Record one more round and call `callback(round_number, objective)`; rounds count from 1."""
+        self.trace.append(float(objective))
+        if self._callback is not None:
+            self._callback(len(self.trace), float(objective))
+
+
+class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators: a subclass's `fit`, under `one_thread`, calls `_rows` and ends in `_keep`.
+
+    After `fit`: Z_ (N, K) uint8, W_ (K, D), solution_ (both, as a Solution), n_iter_ rounds, converged_,
+    objective_trace_ (n_iter_,), n_features_in_ = D.
+    """
+
+    n_components: Any
+    random_state: Any
+    callback: Callback | None
+
+    Z_: BinaryMatrix
+    W_: FloatMatrix
+    solution_: Solution
+    n_iter_: int
+    converged_: bool
+    objective_trace_: NDArray[np.float64]
+
+    def _rows(self, X: ArrayLike) -> FloatMatrix:
+        """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""
+        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self._check_count("n_components", 1)
+        K = self.n_components
+        if len(rows) < K:
+            raise InvalidInputError(
+                f"n_components = {K} features cannot be told apart in n_samples = {len(rows)} rows; ask for "
+                f"at most {len(rows)}, or bring more rows"
+            )
+        return rows
+
+    def _check_count(self, name: str, least: int) -> None:
+        """InvalidInputError unless the parameter `name` is an integer of at least `least`."""
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise InvalidInputError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+    def _check_number(self, name: str, *, above: float = 0.0) -> None:
+        """InvalidInputError unless the parameter `name` is a finite number greater than `above`."""
+        value = getattr(self, name)
+        if not isinstance(value, (int, float, np.number)) or not above < value < np.inf:
+            raise InvalidInputError(f"{name} must be a finite number above {above:g}, got {value!r}")
+
+    def _rng(self) -> np.random.Generator:
+        """The generator of this fit: a given Generator itself, else one seeded from random_state."""
+        if isinstance(self.random_state, np.random.Generator):
+            return self.random_state
+        if self.random_state is None or isinstance(self.random_state, (int, np.integer)):
+            return np.random.default_rng(self.random_state)
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _keep(self, solution: Solution, *, rounds: Rounds, converged: bool, advice: str) -> Self:
+        """Self with the fitted attributes; ConvergenceWarning with `advice` where not converged."""
+        self.solution_ = solution
+        self.Z_, self.W_ = solution.Z, solution.W
+        self.objective_trace_ = np.asarray(rounds.trace, dtype=np.float64)
+        self.n_iter_ = len(rounds.trace)
+        self.converged_ = bool(converged)
+        if not converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {self.n_iter_} rounds (objective "
+                f"{rounds.trace[-1]:.6g}); {advice}",
+                ConvergenceWarning,
+                stacklevel=4,  # past _keep, fit and one_thread: the user's line
+            )
+        return self
+
+    @one_thread
+    def transform(self, X: ArrayLike) -> BinaryMatrix:
+        """Z (N, K) for new rows X (N, D): for each the closest binary combination of the features W_."""
+        check_is_fitted(self)
+        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, reset=False)
+        return decode_rows(rows, self.W_)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of output columns, for scikit-learn's get_feature_names_out."""
+        return int(self.W_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        """scikit-learn's tags: Z is uint8 whatever the dtype of X."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,239 @@
+"""BinaryDecoder: X ≈ ZW for rows without order (images, spectra), by exact decoding in the signal's space.
+
+min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the alternation; the exact Z step is
+`lfm.estimators.decoding`, and choosing among equivalent solutions is the hopper's business.
+
+1. Truncated SVD: Y = XV, N×K. All that a solution can explain lies there; what lies outside measures σ².
+2. Starts. For few features: every binary vector near the column space of Y is Yu with u = Y_P⁻¹b for the K
+   pivot rows P and b ∈ {0,1}^K (Slawski et al. 2013), so all 2^K are tried; K independent ones with the
+   smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two, and the
+   columns nearest to the space out of all that the starts have ended in.
+3. Alternation of the exact Z step with least squares for W, until Z stands still.
+4. Until the noise floor is reached: drop the feature that is missed least, seed a new one from the residual,
+   alternate again, keep what is better.
+5. Of the equivalent solutions one whose Z has the smallest lattice index, as Z of a true model has 1.
+"""
+
+import logging
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lstsq
+from sklearn.utils.extmath import randomized_svd
+
+from lfm.equivalence.candidates import enumerate_candidates
+from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.binary_columns import (
+    columns_near_space,
+    independent_sources,
+    nearest_columns,
+    smallest_determinant,
+    split_in_two,
+)
+from lfm.estimators.decoding import MAX_NODES, decode
+from lfm.solution import Solution
+
+logger = logging.getLogger(__name__)
+
+MAX_ENUMERATED_BITS = 16  # 2^16 × a few hundred rows is a fraction of a second
+_FLOOR_SIGMAS = 6.0
+_QUICK_NODES = 2_000  # per row, while searching; the best solution is polished with the full budget
+
+
+def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tuple[float, float]:
+    """The variance σ² of the noise, and how much of its energy leans on the leading singular directions.
+
+    `squares` are the leading squared singular values of X (N, D), `outside` the energy of the others. In the
+    spiked model a signal s² shows as (s² + Nσ²)(s² + Dσ²)/s²: the term NDσ⁴/s² is noise that the SVD has
+    taken from the outside, and would make the noise look smaller than it is.
+    """
+    freedom = (N - len(squares)) * (D - len(squares))
+    if freedom == 0:
+        return 0.0, 0.0
+    variance, taken = outside / freedom, 0.0
+    for _ in range(5):  # a contraction: the correction is of second order
+        excess = squares - (N + D) * variance
+        discriminant = np.maximum(excess**2 - 4 * N * D * variance**2, 0.0)
+        signal = (excess + np.sqrt(discriminant)) / 2
+        above = signal > math.sqrt(N * D) * variance
+        taken = float(np.sum(N * D * variance**2 / signal[above]))
+        variance = (outside + taken) / freedom
+    return variance, taken
+
+
+def _refit(Z: BinaryMatrix, Y: FloatMatrix) -> FloatMatrix:
+    """W of least squares, of smallest norm where columns of Z are dependent."""
+    return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
+
+
+def _whole(Z: BinaryMatrix) -> BinaryMatrix:
+    """The equivalent of Z whose rows generate all integer vectors, where swaps of columns lead there.
+
+    Sources cut in two may be sums and differences of features that reach only a sublattice (|det U| > 1): the
+    residual cannot tell, and a hop that never raises the lattice index need not lower it.
+    """
+    real = Z.astype(np.float64)
+    if np.linalg.matrix_rank(real.T @ real, hermitian=True) < Z.shape[1]:
+        return Z  # without full rank there is no lattice to speak of
+    candidates = enumerate_candidates(Z)
+    if candidates.index == 1:
+        return Z
+    directions = np.asarray(candidates.U, dtype=np.float64)
+    chosen = smallest_determinant(directions, candidates.unit_positions().tolist())
+    equivalent: BinaryMatrix = np.rint(real @ directions[chosen].T).astype(np.uint8)
+    return equivalent
+
+
+class BinaryDecoder(LatentFeatureEstimator):
+    """Factorises X ≈ ZW, min ‖X − ZW‖²_F over binary Z, for rows without order.
+
+    n_components: K, at most N. max_iter: most alternations from one start. n_restarts: most times that a
+    feature is dropped and seeded anew while the residual is above the noise floor. callback(number,
+    objective) is called after each start with the best ‖X − ZW‖²_F so far.
+
+    After fit, beyond the base: at_noise_floor_ says whether the residual inside the signal's space is what
+    the noise outside it predicts (False where D ≤ K leaves no outside to compare with); noise_ is that σ.
+    """
+
+    at_noise_floor_: bool
+    noise_: float
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        max_iter: int = 100,
+        n_restarts: int = 20,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+        self.callback = callback
+
+    @one_thread
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
+        """Self, fitted to X (N, D) of real numbers."""
+        rows = self._rows(X)
+        self._check_count("max_iter", 1)
+        self._check_count("n_restarts", 0)
+        search = _Search(rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback))
+        search.run(self.n_restarts)
+        self.at_noise_floor_ = search.at_floor()
+        self.noise_ = math.sqrt(search.variance)
+        Z = _whole(search.Z)
+        return self._keep(
+            Solution(Z, _refit(Z, rows)),
+            rounds=search.rounds,
+            converged=search.stable,
+            advice=f"raise max_iter = {self.max_iter}, or ask for fewer features",
+        )
+
+
+class _Search:
+    """The best Z so far in the space of the leading singular vectors, and the ways to better ones."""
+
+    def __init__(
+        self, X: FloatMatrix, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
+    ) -> None:
+        N, D = X.shape
+        self.K, self.max_iter, self.rng, self.rounds = K, max_iter, rng, rounds
+        rank = min(K, D, N)
+        seed = int(rng.integers(2**31 - 1))
+        _, singular, Vt = randomized_svd(X, rank, n_iter=4, random_state=seed)
+        outside = max(float(np.sum(X**2) - np.sum(singular**2)), 0.0)
+        self.variance, taken = _noise(singular**2, outside, N, D)
+        edge = max(self.variance * (math.sqrt(N) + math.sqrt(D)) ** 2, 1e-20 * singular[0] ** 2)
+        self.r = max(int(np.count_nonzero(singular**2 > edge)), 1)  # dimensions that rise above the noise
+        self.Y: FloatMatrix = X @ Vt.T
+        self.outside = outside
+        freedom = (N - K) * self.r
+        self.floor = taken + self.variance * (freedom + _FLOOR_SIGMAS * math.sqrt(2 * max(freedom, 1)))
+        self.floor += float(np.sum(singular[self.r :] ** 2))
+        self.Z: BinaryMatrix = np.zeros((N, K), dtype=np.uint8)
+        self.inside = float("inf")
+        self.tried: list[BinaryMatrix] = []  # the end of every start: its columns serve the later ones
+        self.stable = True
+
+    def at_floor(self) -> bool:
+        """Whether the residual is what noise of the variance seen outside the space would leave."""
+        return bool(self.inside <= self.floor)
+
+    def run(self, n_restarts: int) -> None:
+        """Try the starts, then restarts, until one reaches the noise floor."""
+        if not self.Y.any():
+            self.inside = 0.0
+            self.rounds.add(0.0)
+            return
+        if self.r <= MAX_ENUMERATED_BITS:
+            self._try(columns_near_space(self.Y[:, : self.r]))
+        for contrast in ("logcosh", "cube", "exp") * (2 if self.r > MAX_ENUMERATED_BITS else 1):
+            if self.at_floor() or self.r == 1:
+                break
+            self._try(independent_sources(self.Y[:, : self.r], contrast, int(self.rng.integers(2**31 - 1))))
+            if not self.at_floor():
+                self._try(nearest_columns(self.Y[:, : self.r], np.column_stack(self.tried)))
+        failures = 0
+        for _ in range(n_restarts):
+            if self.at_floor():
+                break
+            before = self.inside
+            if failures < self.K:
+                self._try(np.delete(self.Z, self._least_missed(failures), axis=1))
+            else:
+                n_dropped = int(self.rng.integers(1, self.K + 1))
+                dropped = self.rng.choice(self.K, size=n_dropped, replace=False)
+                self._try(np.delete(self.Z, dropped, axis=1), randomly=True)
+            failures = 0 if self.inside < before else failures + 1
+        self.Z, self.inside, self.stable = self._alternate(self.Z, MAX_NODES)
+        logger.info("residual %.4g inside the space, noise floor %.4g", self.inside, self.floor)
+
+    def _least_missed(self, place: int) -> int:
+        """The feature in that `place` when ordered by what its removal costs."""
+        Z = self.Z.astype(np.float64)
+        W = _refit(self.Z, self.Y)
+        precision = np.diag(np.linalg.pinv(Z.T @ Z, hermitian=True))
+        cost = np.sum(W**2, axis=1) / np.where(precision > 0, precision, np.inf)
+        return int(np.argsort(cost, kind="stable")[place])
+
+    def _try(self, Z: BinaryMatrix, *, randomly: bool = False) -> None:
+        """Alternate from Z (N, ≤ K), filled up with features seeded from the residual; keep it if better."""
+        while Z.shape[1] < self.K:
+            Z = np.column_stack([Z, self._seed(Z, randomly)])
+            Z = self._alternate(Z, _QUICK_NODES)[0]
+        Z, inside, _ = self._alternate(Z, _QUICK_NODES)
+        self.tried.append(Z)
+        if inside < self.inside:
+            self.Z, self.inside = Z, inside
+        self.rounds.add(self.inside + self.outside)
+
+    def _seed(self, Z: BinaryMatrix, randomly: bool) -> BinaryMatrix:
+        """A new column: what Z leaves over, cut in two along its main direction, or along one of its rows."""
+        left = self.Y - Z @ _refit(Z, self.Y) if Z.shape[1] else self.Y
+        weights = np.sum(left**2, axis=1)
+        if randomly and weights.sum() > 0:
+            direction = left[self.rng.choice(len(left), p=weights / weights.sum())]
+        else:
+            direction = np.linalg.svd(left.T @ left, hermitian=True)[2][0]
+        return split_in_two(left @ direction)
+
+    def _alternate(self, Z: BinaryMatrix, max_nodes: int) -> tuple[BinaryMatrix, float, bool]:
+        """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
+        for _ in range(self.max_iter):
+            W = _refit(Z, self.Y)
+            decoding = decode(self.Y, W, max_nodes=max_nodes)
+            new = decoding.Z
+            worse = ~decoding.proved
+            worse[worse] = np.sum((self.Y[worse] - new[worse] @ W) ** 2, axis=1) >= np.sum(
+                (self.Y[worse] - Z[worse] @ W) ** 2, axis=1
+            )
+            new[worse] = Z[worse]
+            if np.array_equal(new, Z):
+                return Z, float(np.sum((self.Y - Z @ W) ** 2)), bool(decoding.proved.all())
+            Z = new
+        return Z, float(np.sum((self.Y - Z @ _refit(Z, self.Y)) ** 2)), False

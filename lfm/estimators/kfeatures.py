@@ -1,0 +1,101 @@
+"""KFeatures (BP-means, Broderick, Kulis & Jordan, ICML 2013): the k-means of latent features.
+
+min over Z ∈ {0,1}^{N×K}, W and K of ‖X − ZW‖²_F + penalty·K: the small-variance limit of the beta process.
+Owns the residual-weighted start and the descent: entries of Z flip one at a time while the error falls, then
+W is refitted by least squares. The descent is local; `lfm.estimators.binary_decoder` is the estimator with
+the exact Z step.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import pinvh
+
+from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.bit_flips import flip_bits
+from lfm.solution import Solution
+
+_ROUNDS_A_FEATURE = 20
+_SEEDS_A_FEATURE = 3  # tries before a start with a penalty takes the error for final
+
+
+class KFeatures(LatentFeatureEstimator):
+    """Factorises X ≈ ZW, min ‖X − ZW‖²_F + penalty·K, by single flips and least squares from several starts.
+
+    n_components: K, or with a penalty the most features. penalty: None for exactly n_components, or what a
+    feature must lower ‖X − ZW‖²_F by to be worth having. n_init: starts, of which the best is kept. max_iter:
+    most rounds of flips and least squares in a row, for a start as for its end. callback(number,
+    objective) is called after each start with the best objective so far.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        penalty: float | None = None,
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.penalty = penalty
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    @one_thread
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
+        """Self, fitted to X (N, D) of real numbers."""
+        rows = self._rows(X)
+        self._check_count("n_init", 1)
+        self._check_count("max_iter", 1)
+        if self.penalty is not None:
+            self._check_number("penalty")
+        rng = self._rng()
+        rounds = Rounds(self.callback)
+        least = np.inf
+        for _ in range(self.n_init):
+            Z, W = self._grow(rows, rng)
+            Z, W, error, stable = _descend(rows, Z, W, self.max_iter)
+            objective = error + (self.penalty or 0.0) * Z.shape[1]
+            if objective < least:
+                least, solution, converged = objective, Solution(Z, W), stable
+            rounds.add(least)
+        advice = f"raise max_iter = {self.max_iter}"
+        return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
+
+    def _grow(self, X: FloatMatrix, rng: np.random.Generator) -> tuple[BinaryMatrix, FloatMatrix]:
+        """A start: feature after feature from a row of what is left over, the larger the likelier."""
+        Z, W = np.zeros((len(X), 0), np.uint8), np.zeros((0, X.shape[1]))
+        error, failures, n_rounds = float(np.sum(X**2)), 0, min(_ROUNDS_A_FEATURE, self.max_iter)
+        while Z.shape[1] < self.n_components and failures < _SEEDS_A_FEATURE:
+            left = X - Z @ W
+            weights = np.sum(left**2, axis=1)
+            total = float(weights.sum())
+            row = rng.choice(len(X), p=weights / total) if total > 0 else 0
+            wider = np.column_stack([Z, np.zeros(len(X), np.uint8)])
+            new_Z, new_W, new_error, _ = _descend(X, wider, np.vstack([W, left[row]]), n_rounds)
+            if self.penalty is not None and Z.shape[1] and new_error + self.penalty >= error:
+                failures += 1
+                continue
+            Z, W, error, failures = new_Z, new_W, new_error, 0
+        return Z, W
+
+
+def _descend(
+    X: FloatMatrix, Z: BinaryMatrix, W: FloatMatrix, max_iter: int
+) -> tuple[BinaryMatrix, FloatMatrix, float, bool]:
+    """Z, W, ‖X − ZW‖² and whether no flip helps any more, after up to max_iter rounds of flips and refits."""
+    Z = Z.copy()
+    stable = False
+    for _ in range(max_iter):
+        stable = flip_bits(Z, X @ W.T, W @ W.T) == 0
+        if stable:
+            break
+        real = Z.astype(np.float64)
+        W = pinvh(real.T @ real) @ (real.T @ X)
+    return Z, W, float(np.sum((X - Z @ W) ** 2)), stable

@@ -1,0 +1,120 @@
+"""LatentLasso (Yen et al., ICML 2017): binary features by a convex atomic norm, for data of either sign.
+
+min over c ≥ 0 of ½ tr(Xᵀ(I + M/τ)⁻¹X) + λ Σ_j c_j with M = Σ_j c_j z_j z_jᵀ over all binary columns z_j; the
+first term is min_V ½‖X − Z_c V‖² + ½τ‖V‖², Z_c = Z diag(√c). Owns the order of the rounds; the active set and
+its steps are `lfm.estimators.active_columns`, the search for a new column is
+`lfm.estimators.steepest_column`.
+
+Each round adds the column of steepest descent, takes proximal gradient steps on c, flips bits of the active
+columns where that lowers the objective, and takes steps on c again. The penalty comes down to λ in the course
+of the rounds: at λ from the first round on, the early columns are mixtures of features, and the rounds are
+spent on correcting them. Both change the way to the minimum, not the objective (decision 0130). The search
+looks at the residual along the leading singular directions of X, which is where the columns of a latent
+feature model lie.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lstsq
+from sklearn.utils.extmath import randomized_svd
+
+from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.estimators.active_columns import ActiveColumns
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.binary_columns import exchanged
+from lfm.estimators.bit_flips import flip_bits
+from lfm.estimators.steepest_column import steepest_column
+from lfm.solution import Solution
+
+_PATH = 5 / 6  # of the rounds, in which the penalty comes down to λ
+_FIRST_PENALTY = 1 / 8  # of the largest one at which any column is worth its price
+
+
+class LatentLasso(LatentFeatureEstimator):
+    """Factorises X ≈ ZW by the Latent Feature Lasso, for data of either sign.
+
+    n_components: K, the columns kept at the end (fewer where fewer are active): those of largest c_k‖V_k‖²,
+    exchanged one by one while others explain X better together; then W by least squares and single bits of Z
+    in turn, while the residual falls. tau: τ > 0. penalty: λ > 0, by default N. max_iter: most rounds, each
+    of which adds a column; in the first five sixths of them the penalty comes down to λ. n_steps: most
+    proximal gradient steps at a time. tol: a round at λ that lowers the objective by less than this share of
+    it is the last. callback(number, objective) is called after each round with the objective at that round's
+    penalty, which never rises.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        tau: float = 1.0,
+        penalty: float | None = None,
+        max_iter: int = 80,
+        n_steps: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.n_steps = n_steps
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+
+    @one_thread
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
+        """Self, fitted to X (N, D) of real numbers."""
+        rows = self._rows(X)
+        N, D = rows.shape
+        self._check_count("max_iter", 1)
+        self._check_count("n_steps", 1)
+        self._check_number("tau")
+        self._check_number("tol")
+        if self.penalty is not None:
+            self._check_number("penalty")
+        final = float(N if self.penalty is None else self.penalty)
+        rng = self._rng()
+        energy = float(np.sum(rows**2))
+        seed = int(rng.integers(2**31 - 1))
+        q = min(N, D, self.n_components)
+        directions = randomized_svd(rows, q, n_iter=4, random_state=seed)[2].T
+        seen = rows @ directions
+        active = ActiveColumns.of(np.zeros((N, 0), np.uint8), np.zeros(0), rows)
+        rounds = Rounds(self.callback)
+        n_path = int(_PATH * self.max_iter)
+        fall = 1.0
+        converged = False
+        for number in range(self.max_iter):
+            z = steepest_column(seen - active.Z @ (active.features(self.tau) @ directions), rng)
+            if number == 0:
+                worth = float(np.sum((z @ rows) ** 2)) / (2 * self.tau)
+                fall = max(_FIRST_PENALTY * worth / final, 1.0)
+            penalty = final * fall ** max(1 - number / max(n_path, 1), 0.0)
+            active = active.grown(z, rows).descended(self.tau, penalty, self.n_steps)
+            active = active.slid(rows, self.tau).descended(self.tau, penalty, self.n_steps)
+            rounds.add(0.5 * energy + active.objective(self.tau, penalty))
+            if number > n_path and rounds.trace[-2] - rounds.trace[-1] <= self.tol * rounds.trace[-2]:
+                converged = True
+                break
+        order = np.argsort(-np.sum(active.features(self.tau) ** 2, axis=1), kind="stable")
+        kept, others = np.sort(order[: self.n_components]), order[self.n_components :]
+        Z = exchanged(active.Z[:, kept], active.Z[:, others], rows)
+        solution = _settled(Z if Z.shape[1] else np.zeros((N, 1), np.uint8), rows)
+        advice = f"raise max_iter = {self.max_iter}"
+        return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
+
+
+def _settled(Z: BinaryMatrix, X: FloatMatrix) -> Solution:
+    """Z with W of least squares, after bits of Z were flipped and W refitted in turn while the residual fell.
+
+    The columns kept have stood in an active set that explained X together with others, which are gone.
+    """
+    Z = Z.copy()
+    while True:
+        W = np.asarray(lstsq(Z.astype(np.float64), X, lapack_driver="gelsy")[0])
+        if not flip_bits(Z, X @ W.T, W @ W.T):
+            return Solution(Z, W)

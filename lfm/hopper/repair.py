@@ -1,0 +1,69 @@
+"""Wrong bits of Z set right by the data: the step between the walks of a tolerant hop."""
+
+import numpy as np
+
+from lfm.equivalence.ranks import distinct_rows
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
+from lfm.estimators.decoding import decode
+from lfm.hopper.repeats import agreed_features, group_means, majority
+from lfm.solution import Solution
+
+_MAX_PASSES = 3  # of decoding and refitting in turn; each lowers the residual
+
+
+def projected(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | None:
+    """The solution near (Z, W) with the lowest residual, W refitted; None if none has rank K.
+
+    Tried are Z itself and each row's nearest combination of the features W or of those that fit Z best: a
+    wrong bit in Z harms the refit, a wrong W the decoding.
+    """
+    best = _best(_near(Z, W, X), X)
+    return None if best is None else best[1]
+
+
+def repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix, group: IntMatrix | None) -> Solution | None:
+    """As `projected`, with votes of the rows of X that repeat one another (`group`, see `repeats`).
+
+    Tried are also Z after the vote, and each row's nearest combination of the features that most groups agree
+    on. From the best on, decoding and refitting take turns while the residual falls.
+    """
+    tried = _near(Z, W, X)
+    if group is not None:
+        voted = majority(Z, group)
+        tried += [voted, decode(X, agreed_features(voted, X, group)).Z]
+    best = _best(tried, X)
+    if best is None:
+        return None
+    for _ in range(_MAX_PASSES):
+        further = _best([decode(X, best[1].W).Z], X)
+        if further is None or further[0] >= best[0] * (1 - 1e-12):
+            break
+        best = further
+    return best[1]
+
+
+def _near(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> list[BinaryMatrix]:
+    return [Z, decode(X, W).Z, decode(X, _least_squares(Z, X)[0]).Z]
+
+
+def _best(tried: list[BinaryMatrix], X: FloatMatrix) -> tuple[float, Solution] | None:
+    """(residual, solution) of the states that fit best, W refitted; None where all have rank below K."""
+    found = [near for near in (_fitted(states, X) for states in tried) if near is not None]
+    return min(found, key=lambda pair: pair[0]) if found else None
+
+
+def _fitted(Z: BinaryMatrix, X: FloatMatrix) -> tuple[float, Solution] | None:
+    """(residual, solution) of the best features for Z; None where rank(Z) < K."""
+    W, rank = _least_squares(Z, X)
+    if rank < Z.shape[1]:
+        return None
+    solution = Solution(Z, W)
+    return solution.residual(X), solution
+
+
+def _least_squares(Z: BinaryMatrix, X: FloatMatrix) -> tuple[FloatMatrix, int]:
+    """(W that minimises ‖X − ZW‖, rank of Z): one equation for each distinct row of Z."""
+    rows, counts, of = distinct_rows(Z)
+    root = np.sqrt(counts)[:, None]
+    W, _, rank, _ = np.linalg.lstsq(root * rows, root * group_means(X, of), rcond=None)
+    return np.asarray(W, dtype=np.float64), int(rank)

@@ -1,0 +1,83 @@
+"""The two inner parts of tracking: what an innovation is worth, and the beam that hypotheses compete for.
+
+Owns no state: `lfm.switching.tracking` keeps the hypotheses and calls these in its innermost loop.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.compiled import compiled
+from lfm.errors import FloatMatrix, IntMatrix
+
+BEAM = 24  # hypotheses, one per code
+
+
+@compiled
+def evidence(
+    square: float,
+    products: FloatMatrix,
+    gram: FloatMatrix,
+    terms: IntMatrix,
+    along: FloatMatrix,
+    m: int,
+    scale: float,
+    rank: int,
+    work: FloatMatrix,
+) -> tuple[float, float]:
+    """uᵀS⁻¹u and log det S for S = scale·I + Σ along_t g_t g_tᵀ over m terms.
+
+    By Woodbury in the Gram matrix: `square` = ‖u‖², products[k] = g_k·u. Column m of `work` (m, m + 1) ends
+    as x = M⁻¹ G u with M = diag(1/along) + Q/scale.
+    """
+    if m == 0:
+        return square / scale, rank * np.log(scale)
+    determinant = rank * np.log(scale)
+    for i in range(m):
+        determinant += np.log(along[i])
+        for j in range(m):
+            work[i, j] = gram[terms[i], terms[j]] / scale
+        work[i, i] += 1.0 / along[i]
+        work[i, m] = products[terms[i]]
+    for i in range(m):  # Gauss-Jordan: M is symmetric and positive definite, no pivoting is needed
+        determinant += np.log(work[i, i])
+        for j in range(m):
+            if j != i:
+                factor = work[j, i] / work[i, i]
+                for c in range(i, m + 1):
+                    work[j, c] -= factor * work[i, c]
+    explained = 0.0
+    for i in range(m):
+        work[i, m] /= work[i, i]
+        explained += work[i, m] * products[terms[i]]
+    return (square - explained / scale) / scale, determinant
+
+
+@compiled
+def offer(
+    codes: IntMatrix,
+    costs: FloatMatrix,
+    parents: IntMatrix,
+    passes: NDArray[np.bool_],
+    n: int,
+    code: int,
+    cost: float,
+    parent: int,
+    passed: bool,
+) -> int:
+    """Put a hypothesis into the sorted beam, one per code; its new length comes back."""
+    if n == BEAM and cost >= costs[n - 1]:
+        return n
+    at = n if n < BEAM else n - 1
+    for i in range(n):
+        if codes[i] == code:
+            if costs[i] <= cost:
+                return n
+            at = i
+            break
+    length = max(n, at + 1)
+    while at > 0 and costs[at - 1] > cost:
+        codes[at], costs[at] = codes[at - 1], costs[at - 1]
+        parents[at], passes[at] = parents[at - 1], passes[at - 1]
+        at -= 1
+    codes[at], costs[at], parents[at], passes[at] = code, cost, parent, passed
+    return length

@@ -1,0 +1,203 @@
+"""SwitchingDecoder: binary features of rows in time, from the levels between which the rows switch.
+
+Owns the scikit-learn side and the way from codes of segments to Z and W of rows. The steps before:
+`lfm.switching.segments` (noise, subspace, segments, states), `lfm.switching.features` (edges, the choice of
+features), `lfm.switching.viterbi` and `lfm.switching.tracking` (who is on when), `lfm.switching.search` (in
+which order, and how many features).
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.solution import Solution
+from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
+from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
+from lfm.switching.skipped_rows import with_short_activations
+from lfm.switching.twins import twin_pairs
+from lfm.switching.viterbi import decode_segments
+
+MAX_FEATURES = 40  # what 'auto' looks for at the most
+# Features that repeat exactly can always explain activations that vary, one feature for each size: this many
+# pairs of features this close to each other are the sign of it.
+SPLINTERS, TWINS = 3, 0.05
+# Where variation as measured falls short, a wide one that needs so much fewer features is the better story.
+MUCH_SIMPLER = 0.75
+RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a feature lies
+
+
+class SwitchingDecoder(LatentFeatureEstimator):
+    """X ≈ ZW for rows in time of which few differ from the row before: who is on when, and the features.
+
+    Minimises Σ_s n_s ‖m_s − z_s W‖²/2σ² + 4 · (number of switches) over codes z_s of the segments s (runs of
+    n_s rows with mean m_s), and W; the noise σ, the segments and the number of features come from X. Where
+    that does not reach the noise, each activation of a feature is given a size of its own
+    (`lfm.switching.tracking`).
+
+    n_components: an upper bound on the number of features K, or 'auto'. One feature is the level that is
+    always on, where there is one. drift: standard deviation of an activation's size relative to its
+    feature's; 'auto' measures it where it is needed, 0 forbids it, 'wide' supposes that size and shape both
+    vary by 8% (as 'auto' does where what it measures explains too little). min_noise: σ is taken as at least
+    this, in the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay
+    noise. max_iter: rounds of decoding and refitting per attempt. random_state is accepted as by every
+    estimator; the fit draws no random numbers.
+
+    After `fit`, besides the names all estimators share: noise_ (σ of one entry of X), drift_ (the drift that
+    the fit supposes, 0 where features repeat exactly), at_noise_floor_ (True where chi² of the segment means
+    is what noise, and the drift if any, make of it: nothing is left to explain), misfit_ (its distance from
+    that, in standard deviations), n_outlier_rows_ (single rows that no combination of features explains: they
+    hold a switch or are spoilt, and take over the code of a neighbour).
+    """
+
+    noise_: float
+    drift_: float
+    at_noise_floor_: bool
+    misfit_: float
+    n_outlier_rows_: int
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        drift: float | str = "auto",
+        min_noise: float = 0.0,
+        max_iter: int = 10,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.drift = drift
+        self.min_noise = min_noise
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+
+    @one_thread
+    def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
+        rows: FloatMatrix = validate_data(self, X, dtype=np.float64)
+        most = self._most_features()
+        drift = self._drift()
+        self._check_count("max_iter", 1)
+        self._check_number("min_noise", above=-1e-300)
+        gaps = _check_gaps(gap_before, len(rows))
+        rounds = Rounds(self.callback)
+        subspace = find_subspace(rows, gaps)
+        subspace = subspace._replace(noise=max(subspace.noise, self.min_noise))
+        segments = split(subspace.scores(rows), gaps)
+        fit = self._search(segments, most - 1, drift, rounds)
+        if fit is None:
+            raise InvalidInputError(
+                "the changes between the rows of X do not recur, so features that repeat exactly (drift = 0) "
+                "cannot explain them; use drift='auto', or BinaryDecoder if the rows have no order"
+            )
+        self.noise_ = subspace.noise
+        self.drift_ = fit.variation.drift if fit.variation else 0.0
+        self.misfit_ = fit.misfit
+        self.at_noise_floor_ = fit.certified
+        self.n_outlier_rows_ = int(np.count_nonzero(fit.outlier))
+        solution = _solution(rows, segments, fit, subspace)
+        return self._keep(solution, rounds=rounds, converged=fit.converged, advice="raise max_iter")
+
+    def _search(self, segments: Segments, most: int, drift: float | None, rounds: Rounds) -> Fit | None:
+        """The best fit of at most `most` features; None where drift is forbidden and nothing recurs."""
+
+        def varying(*, wide: bool = False) -> Fit:
+            return search_varying(
+                segments, most=most, drift=drift, max_iter=self.max_iter, report=rounds.add, wide=wide
+            )
+
+        if self.drift == "wide":
+            return varying(wide=True)
+        states = find_states(segments)
+        fit = search_exact(segments, states, most=most, max_iter=self.max_iter, report=rounds.add)
+        splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
+        if drift == 0 or (fit is not None and fit.certified and not splintered):
+            return fit
+        looser = varying()
+        simpler = looser.certified and fit is not None and len(looser.G) < len(fit.G)
+        if fit is None or looser.objective < fit.objective or (splintered and simpler):
+            fit = looser
+        if drift is None and not fit.certified:
+            wide = varying(wide=True)
+            if wide.certified and len(wide.G) <= MUCH_SIMPLER * len(fit.G):
+                fit = wide
+        return fit
+
+    @one_thread
+    def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryMatrix:
+        """Z (N, K) of new rows in time X (N, D) for the features W_, with the switching prior of `fit`."""
+        check_is_fitted(self)
+        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, reset=False)
+        gaps = _check_gaps(gap_before, len(rows))
+        basis = np.linalg.svd(self.W_, full_matrices=False)[2].T
+        subspace = Subspace(np.ascontiguousarray(basis), self.noise_)
+        segments = split(subspace.scores(rows), gaps)
+        G = subspace.scores(self.W_)
+        path = decode_segments(segments, find_states(segments), G, np.zeros(G.shape[1]))
+        return segments.rows(path.Z)
+
+    def _most_features(self) -> int:
+        """The upper bound on K."""
+        if self.n_components == "auto":
+            return MAX_FEATURES
+        if isinstance(self.n_components, str):
+            raise InvalidInputError(
+                f"n_components must be 'auto' or an integer of at least 1, got {self.n_components!r}"
+            )
+        self._check_count("n_components", 1)
+        return min(int(self.n_components), MAX_FEATURES)
+
+    def _drift(self) -> float | None:
+        """The drift as a number; None stands for 'auto' and 'wide'."""
+        if self.drift in ("auto", "wide"):
+            return None
+        if not isinstance(self.drift, (int, float, np.number)) or not 0 <= self.drift < 1:
+            raise InvalidInputError(f"drift must be 'auto', 'wide' or a number in [0, 1), got {self.drift!r}")
+        return float(self.drift)
+
+
+def _check_gaps(gap_before: ArrayLike | None, N: int) -> NDArray[np.bool_]:
+    """gap_before as (N,) booleans, none where it is None; InvalidInputError if it is not one flag per row."""
+    if gap_before is None:
+        return np.zeros(N, dtype=np.bool_)
+    gaps = np.asarray(gap_before)
+    if gaps.shape != (N,) or gaps.dtype != np.bool_:
+        raise InvalidInputError(
+            f"gap_before must hold one boolean for each of the {N} rows of X, got shape {gaps.shape} of "
+            f"{gaps.dtype}"
+        )
+    return gaps
+
+
+def _solution(X: FloatMatrix, segments: Segments, fit: Fit, subspace: Subspace) -> Solution:
+    """Z of all rows, the always-on column in front where one is needed, and W in all of X's directions.
+
+    Features point to the same side as the mean of X, and one that is at right angles to it is off more often
+    than on: a feature that does not is exchanged for its absence.
+    """
+    Z = segments.rows(fit.Z)
+    if fit.variation is None:
+        Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
+        fitting = ~segments.rows(fit.outlier)
+        design = np.column_stack([np.ones(np.count_nonzero(fitting)), Z[fitting]])
+        features = np.linalg.lstsq(design.T @ design, design.T @ X[fitting])[0]
+        level, W = features[0], features[1:]
+    else:
+        means = np.add.reduceat(X, segments.start, axis=0) / segments.length[:, None]
+        W, level = refit_varying(means, segments, fit.Z, fit.outlier, fit.G, fit.variation)
+    mean = X.mean(axis=0)
+    size = np.linalg.norm(W, axis=1) * np.linalg.norm(mean)
+    cosine = W @ mean / np.where(size > 0, size, 1.0)
+    inverted = np.where(np.abs(cosine) > RIGHT_ANGLE, cosine < 0, Z.mean(axis=0) > 0.5)
+    level = level + W[inverted].sum(axis=0)
+    Z, W = Z ^ inverted.astype(np.uint8), np.where(inverted[:, None], -W, W)
+    with_level = np.column_stack([np.ones(len(Z), dtype=np.uint8), Z])
+    variance = subspace.noise**2 * np.linalg.pinv(with_level.T.astype(np.float64) @ with_level)[0, 0]
+    if len(W) and np.sum(level**2) <= variance * distance_limit(X.shape[1]):
+        return Solution(Z, W)
+    return Solution(with_level, np.vstack([level, W]))

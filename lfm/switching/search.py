@@ -1,0 +1,250 @@
+"""Features and codes of a sequence of segments: where features repeat exactly, and where they vary.
+
+Owns the alternation of decoding and refitting, the number of features, and the certificate. `search_exact`
+supposes that a feature is the same whenever it is on; `search_varying` that each activation has a size (and,
+less, a shape) of its own. Both work in units of the noise and return a `Fit`, whose objectives compare.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
+from lfm.switching.features import choose, description_length, find_relations, starting_features
+from lfm.switching.segments import Segments, States, find_states, is_transition
+from lfm.switching.skipped_rows import codes_of_neighbours
+from lfm.switching.tracking import Variation, track_segments
+from lfm.switching.viterbi import GLITCH, SWITCH, decode_segments
+
+CERTIFICATE_SIGMAS = 6.0
+FIRST_GUESS = Variation(drift=0.04, shape=0.01)
+WIDE = Variation(drift=0.08, shape=0.08)  # of appliances that are recorded anew each time
+_WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
+_LEAST = 0.002  # relative variation below this is not looked for
+_NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
+_WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
+_MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40,
+_MOST = 0.75  # and more where rows hold switches; still most edges are of a recurring type
+
+Report = Callable[[float], None]  # is told the best objective after each round
+
+
+class Fit(NamedTuple):
+    """Features and codes, in units of the noise."""
+
+    G: FloatMatrix  # (J, r)
+    level: FloatMatrix  # (r,) with all features off
+    Z: BinaryMatrix  # (S, J)
+    outlier: NDArray[np.bool_]  # (S,) single rows that no code explains, with the code of a neighbour
+    objective: float  # misfit, switches and the price of the features, nats
+    misfit: float  # distance of chi² from its degrees of freedom, in standard deviations
+    converged: bool
+    variation: Variation | None  # None where features repeat exactly
+
+    @property
+    def certified(self) -> bool:
+        """Whether what is left over is no more than noise (and the variation) makes of it."""
+        return self.misfit <= CERTIFICATE_SIGMAS
+
+
+def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, NDArray[np.bool_]]:
+    """The edge types of exactly repeating features, with the visits and gaps that they were read from."""
+    steady = ~is_transition(segments)
+    visited = states._replace(label=states.label[steady])
+    follows = segments.follows[steady]
+    return edge_types(visited, follows, segments.length[steady]), visited, follows
+
+
+def repeats_exactly(types: EdgeTypes) -> bool:
+    """Whether edges recur: False where so many different ones are seen that features must vary."""
+    n_types, n_edges = len(types.times), types.times.sum()
+    recurring = types.times[types.times >= 3].sum()
+    few = types.n_candidates <= _MANY_TYPES // 2
+    return bool(n_types <= max(_MANY_TYPES, 0.15 * n_edges) or (few and recurring >= _MOST * n_edges))
+
+
+def search_exact(
+    segments: Segments, states: States, *, most: int, max_iter: int, report: Report
+) -> Fit | None:
+    """The fit of at most `most` features that repeat exactly: the first one certified, or the best tried.
+
+    None where the edges do not recur: then the search is not worth its time.
+    """
+    types, visited, follows = exact_edge_types(segments, states)
+    if not repeats_exactly(types):
+        return None
+    relations = find_relations(types)
+    price = description_length(types)
+    choice = choose(types, relations, price=price, n_rows=int(segments.length.sum()), most=most)
+    toward = segments.length @ segments.mean
+    preferred = int(np.argmin(choice.charges))
+    best: Fit | None = None
+    for step in _NEIGHBOURS:
+        if not 0 <= preferred + step < len(choice.sets):
+            continue
+        chosen = choice.sets[preferred + step]
+        G, level = starting_features(types, relations, chosen, visited, toward, follows)
+        fit = _alternate(segments, states, G, level, price=price, max_iter=max_iter)
+        fit = _prune(segments, states, fit, price=price, max_iter=max_iter)
+        if best is None or fit.objective < best.objective:
+            best = fit
+        report(best.objective)
+        if fit.certified:
+            break
+    return best
+
+
+def _alternate(
+    segments: Segments, states: States, G: FloatMatrix, level: FloatMatrix, *, price: float, max_iter: int
+) -> Fit:
+    """Decode and refit in turn until the codes stay."""
+    path = decode_segments(segments, states, G, level)
+    converged = False
+    for _ in range(max_iter):
+        used = _varies(path.Z)
+        design = np.column_stack([path.Z[:, used], np.ones(len(path.Z))])
+        root = np.sqrt(np.where(path.glitch, 0, segments.length))[:, None]
+        features = np.linalg.lstsq(design * root, segments.mean * root)[0]
+        G, level = features[:-1], features[-1]
+        before, path = path.Z[:, used], decode_segments(segments, states, G, level)
+        if np.array_equal(before, path.Z):
+            converged = True
+            break
+    residual = segments.mean - level - path.Z @ G
+    chi2 = segments.length * np.sum(residual**2, axis=1)
+    fitting = ~path.glitch
+    freedom = (np.count_nonzero(fitting) - len(G) - 1) * segments.mean.shape[1]
+    misfit = _standardised(float(chi2[fitting].sum()), freedom)
+    Z = codes_of_neighbours(segments, path.Z, path.glitch)
+    return Fit(G, level, Z, path.glitch, path.cost + price * len(G), misfit, converged, None)
+
+
+def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_iter: int) -> Fit:
+    """The fit without the features that switch rarely and that the others can do without.
+
+    A feature that only ever shows in single rows has to explain one more of them than its price asks for:
+    rows that hold a switch make up such features.
+    """
+    switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
+    for k in np.argsort(switches, kind="stable"):
+        if SWITCH * switches[k] > _WORTH_TRYING * price:
+            break
+        on = fit.Z[:, k] == 1
+        mostly_on = segments.length[on].sum() > segments.length[~on].sum()
+        # A column that is never on, or never off, has no rarer rows at all.
+        longest = segments.length[~on if mostly_on else on].max(initial=0)
+        allowance = GLITCH if longest == 1 else 0.0
+        level = fit.level + fit.G[k] if mostly_on else fit.level
+        shorter = _alternate(
+            segments, states, np.delete(fit.G, k, axis=0), level, price=price, max_iter=max_iter
+        )
+        if shorter.objective < fit.objective + allowance:
+            return _prune(segments, states, shorter, price=price, max_iter=max_iter)
+    return fit
+
+
+def search_varying(
+    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report, wide: bool = False
+) -> Fit:
+    """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
+
+    `wide` supposes that they vary by WIDE, in shape as much as in size, whatever is measured. From the number
+    of features that describes the edges best it goes down as long as the evidence gains.
+    """
+    kept = segments.only(~is_transition(segments))
+    guess = WIDE if wide else FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
+    types, measured = varying_edge_types(kept, guess)
+    variation = Variation(drift or max(_WIDER * measured.drift, _LEAST), max(_WIDER * measured.shape, _LEAST))
+    if wide:
+        variation = WIDE
+    elif variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
+        types, _ = varying_edge_types(kept, variation)
+    relations = find_relations(types)
+    price = description_length(types)
+    choice = choose(types, relations, price=price, n_rows=int(segments.length.sum()), most=most)
+    toward = segments.length @ segments.mean
+    states = find_states(kept)
+    best: Fit | None = None
+    for j in range(int(np.argmin(choice.charges)), -1, -1):
+        G, level = starting_features(types, relations, choice.sets[j], states, toward, kept.follows)
+        fit = _alternate_varying(segments, G, level, variation, price=price, max_iter=max_iter)
+        if best is not None and fit.objective >= best.objective:
+            break
+        best = fit
+        report(best.objective)
+    assert best is not None
+    if not best.certified:
+        again = _alternate_varying(
+            segments, best.G, best.level, variation, price=price, max_iter=1, thorough=True
+        )
+        best = min(best, again, key=lambda fit: fit.objective)
+        report(best.objective)
+    return best
+
+
+def _alternate_varying(
+    segments: Segments,
+    G: FloatMatrix,
+    level: FloatMatrix,
+    variation: Variation,
+    *,
+    price: float,
+    max_iter: int,
+    thorough: bool = False,
+) -> Fit:
+    """Track and refit in turn as long as the evidence gains."""
+    track = track_segments(segments, G, level, variation, thorough=thorough)
+    converged = False
+    for _ in range(max_iter):
+        used = _varies(track.Z)
+        new_G, new_level = refit_varying(
+            segments.mean, segments, track.Z[:, used], track.glitch, G[used], variation
+        )
+        again = track_segments(segments, new_G, new_level, variation, thorough=thorough)
+        converged = again.cost + price * len(new_G) >= track.cost + price * len(G) - 1.0
+        if converged:
+            break
+        G, level, track = new_G, new_level, again
+    freedom = (len(segments.start) - np.count_nonzero(track.glitch)) * segments.mean.shape[1]
+    misfit = _standardised(track.chi2, freedom)
+    Z = codes_of_neighbours(segments, track.Z, track.glitch)
+    return Fit(G, level, Z, track.glitch, track.cost + price * len(G), misfit, converged, variation)
+
+
+def refit_varying(
+    means: FloatMatrix,
+    segments: Segments,
+    Z: BinaryMatrix,
+    outlier: NDArray[np.bool_],
+    G: FloatMatrix,
+    variation: Variation,
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Features (J, d) and level (d,) by generalised least squares on the edges of the segments' means (S, d).
+
+    An edge has the noise of its two means, and the variation of what switches in it (G, in units of the
+    noise): so the drift of a heavy load does not leak into small ones, as plain least squares would have it.
+    """
+    inside = np.flatnonzero(segments.follows & ~outlier & ~np.roll(outlier, 1))
+    change = Z[inside].astype(np.float64) - Z[inside - 1]
+    noise = 1.0 / segments.length[inside] + 1.0 / segments.length[inside - 1]
+    size = (variation.drift**2 + variation.shape**2) * np.sum(G**2, axis=1)
+    root = 1.0 / np.sqrt(noise + change**2 @ size / G.shape[1])[:, None]
+    edges = means[inside] - means[inside - 1]
+    features = np.asarray(np.linalg.lstsq(change * root, edges * root)[0], dtype=np.float64)
+    weight = ~outlier / (1.0 / segments.length + Z @ size)
+    level = weight @ (means - Z @ features) / weight.sum()
+    return features, level
+
+
+def _varies(Z: BinaryMatrix) -> NDArray[np.bool_]:
+    """(J,) whether each column of Z takes both values."""
+    return np.asarray(Z.any(axis=0) & ~Z.all(axis=0), dtype=np.bool_)
+
+
+def _standardised(chi2: float, freedom: int) -> float:
+    """How far chi² lies above its expectation, in standard deviations."""
+    freedom = max(1, freedom)
+    return float((chi2 - freedom) / np.sqrt(2 * freedom))

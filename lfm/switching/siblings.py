@@ -1,0 +1,246 @@
+"""Siblings: features of one shape that differ in size only, told apart by their activations.
+
+Collinear features (heaters all draw the same shape) may come out as one, or share their activations out
+wrongly. The size of an activation shows in its edges, in which everything that stays on cancels:
+s = (x_t − x_{t−1} − what else switches)·w/‖w‖². Where sizes overlap, how long an activation lasts and what
+else is on then tell more. Owns families of collinear features and what is measured of their activations; the
+partition is `lfm.switching.partition`, that two features are one is `lfm.switching.twins`.
+"""
+
+import itertools
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.solution import Solution
+from lfm.switching.partition import N_BINS, Activations, best_partition
+
+COLLINEAR = 0.998  # cosine of two shapes that are one
+NEAR = 1.3  # ratio of two sizes that may be mixed up
+LEAST_DRIFT = 0.005  # relative: no house's activations repeat better
+WIDER = np.array([1.0, 1.5, 2.0, 3.0, 5.0, 10.0])  # a family's drift over the usual one,
+WIDER_COST = 2.0 * np.log(WIDER) ** 2  # and what it costs to suppose so, nats
+APART = 4.0  # standard deviations between the mean sizes of two classes
+FEWEST, MIN_SHARE = 3, 0.05  # activations, of two classes together: fewer are accidents, or were a feature
+ALIKE = 3.0  # drifts between two sizes that may be one's
+MIN_RUNS = 4
+WORSE = 1.01  # a family shared out anew may leave so much more of X: drift, not error
+
+
+def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: NDArray[np.bool_]) -> Solution:
+    """The solution with activations of different size in different features; itself where they are.
+
+    Features keep their places, new ones are last. X (N, D); gap_before (N,) as for SwitchingZ.
+    """
+    X = check_real("X", X)
+    if gap_before.shape != (solution.N,):
+        raise InvalidInputError(
+            f"gap_before has shape {gap_before.shape}; one boolean per row of X is needed"
+        )
+    never_on = np.asarray(~solution.Z.any(axis=0))  # stays: it is no business of ours
+    residual = X - solution.product()
+    spreads = _spreads(solution, residual, gap_before)
+    for family in _families(solution):
+        others = [spread for k, spread in spreads.items() if k not in family]
+        drift = max(float(np.median(others)) if others else 0.0, LEAST_DRIFT)
+        changed = _shared_out(solution, residual, gap_before, family, drift)
+        if changed is not None and changed.residual(X) <= WORSE * solution.residual(X):
+            solution, residual = changed, X - changed.product()
+    kept = np.asarray(solution.Z.any(axis=0))
+    kept[: len(never_on)] |= never_on
+    return solution if kept.all() else Solution(solution.Z[:, kept], solution.W[kept])
+
+
+def _families(solution: Solution) -> list[list[int]]:
+    """Features of one shape and near sizes, linked by pairs; those that are always on belong to none."""
+    size = np.linalg.norm(solution.W, axis=1)
+    switched = np.flatnonzero((size > 0) & ~solution.Z.all(axis=0) & solution.Z.any(axis=0)).tolist()
+    families: list[list[int]] = []
+    for k in sorted(switched, key=lambda k: -size[k]):
+        for family in families:
+            j = family[-1]
+            collinear = solution.W[j] @ solution.W[k] >= COLLINEAR * size[j] * size[k]
+            if collinear and size[j] <= NEAR * size[k]:
+                family.append(k)
+                break
+        else:
+            families.append([k])
+    return families
+
+
+def _runs(column: BinaryMatrix, gap_before: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """(first, end) of each run of ones; a gap in time ends a run."""
+    on = np.concatenate([[0], column, [0]]).astype(np.int64)
+    starts = np.flatnonzero((on[1:-1] == 1) & ((on[:-2] == 0) | gap_before))
+    stops = np.flatnonzero((on[1:-1] == 1) & ((on[2:] == 0) | np.append(gap_before[1:], True))) + 1
+    return list(zip(starts.tolist(), stops.tolist(), strict=True))
+
+
+class _Edges:
+    """The runs of feature k with the change of level at their edges, given what the solution leaves of X."""
+
+    def __init__(
+        self, solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_], k: int
+    ) -> None:
+        Z, W = solution.Z, solution.W
+        switches = Z[1:] != Z[:-1]  # row t: from t to t + 1
+        switches[:, k] = False
+        # The drift of what else switches looks like a size: its energy over the feature's own.
+        beside = switches @ np.sum(W**2, axis=1) / np.sum(W[k] ** 2)
+        runs, changes, foreign = [], [], []
+        for first, end in _runs(Z[:, k], gap_before):
+            seen = []
+            if first > 0 and not gap_before[first]:
+                seen.append((float(beside[first - 1]), residual[first] - residual[first - 1]))
+            if end < solution.N and not gap_before[end]:
+                seen.append((float(beside[end - 1]), residual[end - 1] - residual[end]))
+            if seen:
+                least = min(share for share, _ in seen)
+                runs.append((first, end))
+                changes.append(W[k] + np.mean([more for share, more in seen if share == least], axis=0))
+                foreign.append(least)
+        self.first = np.array([first for first, _ in runs], dtype=np.int64)
+        self.end = np.array([end for _, end in runs], dtype=np.int64)
+        self.change = np.array(changes).reshape(len(runs), solution.D)
+        self.foreign = np.array(foreign, dtype=np.float64)
+
+
+def _spreads(solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_]) -> dict[int, float]:
+    """How much each feature's activations differ in size, relative; without features of few runs."""
+    spreads = {}
+    for k in (member for family in _families(solution) for member in family):
+        edges = _Edges(solution, residual, gap_before, k)
+        sizes = (edges.change @ solution.W[k] / np.sum(solution.W[k] ** 2))[edges.foreign == 0]
+        if len(sizes) >= MIN_RUNS:
+            spreads[k] = 1.4826 * float(np.median(np.abs(sizes - np.median(sizes))))
+    return spreads
+
+
+def _shared_out(
+    solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_], family: list[int], drift: float
+) -> Solution | None:
+    """The solution with the family's activations in classes of their own; None where that changes nothing."""
+    parts = [_Edges(solution, residual, gap_before, k) for k in family]
+    member = np.concatenate([np.full(len(part.first), i) for i, part in enumerate(parts)]).astype(np.int64)
+    if len(member) < MIN_RUNS:
+        return None
+    change = np.concatenate([part.change for part in parts])
+    shape = solution.W[family].mean(axis=0)
+    size = change @ shape / float(shape @ shape)
+    ratio = np.array([solution.W[k] @ solution.W[k] for k in family])[member] / float(shape @ shape)
+    foreign = np.concatenate([part.foreign for part in parts]) * ratio
+    first, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "end"))
+    others = [k for k in range(solution.K) if k not in family and not solution.Z[:, k].all()]
+    activations = Activations(
+        size=size,
+        variance=drift**2 * (1.0 + foreign),
+        duration=_bins(end - first),
+        company=_bins(_to_the_nearest(size, first, end, ALIKE * drift)),
+        context=np.ascontiguousarray(solution.Z[first][:, others]),
+        first=first,
+        end=end,
+    )
+    best, label, spread = -np.inf, member, activations
+    for wider, cost in zip(WIDER, WIDER_COST, strict=True):
+        wide = activations._replace(variance=wider**2 * activations.variance)
+        start, evidence = best_partition(label, wide)
+        if evidence - cost < best:
+            break
+        best, label, spread = evidence - cost, start, wide
+    label = _without_doubtful(label, spread, member)
+    if _same(label, member):
+        return None
+    return _rebuilt(solution, family, parts, label, member, change, foreign)
+
+
+def _bins(rows: IntMatrix) -> IntMatrix:
+    """The bin of each number of rows (1 and more): one for every doubling."""
+    return np.minimum(np.log2(rows).astype(np.int64), N_BINS - 1)
+
+
+def _to_the_nearest(size: FloatMatrix, first: IntMatrix, end: IntMatrix, alike: float) -> IntMatrix:
+    """(R,) rows from each activation to the nearest one of about its size: a thermostat's follow closely."""
+    apart = np.maximum(first[:, None] - end[None, :], first[None, :] - end[:, None])
+    other = (np.abs(size[:, None] - size[None, :]) <= alike) & (apart >= 0)
+    nearest = np.where(other, apart, np.iinfo(np.int64).max).min(axis=1)
+    return np.asarray(np.maximum(nearest, 1), dtype=np.int64)
+
+
+def _without_doubtful(label: IntMatrix, a: Activations, member: IntMatrix) -> IntMatrix:
+    """The partition with every class merged into its nearest in size that is not clearly apart from it."""
+    label = label.copy()
+    while True:
+        classes = np.unique(label)
+        weight = np.array([np.sum(1 / a.variance[label == c]) for c in classes])
+        mean = np.array([np.sum((a.size / a.variance)[label == c]) for c in classes]) / weight
+        order = np.argsort(mean)
+        doubtful = []
+        for low, high in itertools.pairwise(order):
+            pair = [label == classes[low], label == classes[high]]
+            apart = float((mean[high] - mean[low]) / np.sqrt(1 / weight[high] + 1 / weight[low]))
+            few = min(np.count_nonzero(one) for one in pair)
+            least = max(FEWEST, MIN_SHARE * np.count_nonzero(pair[0] | pair[1]))
+            accident = few < least and not _was_a_feature(pair, member)
+            if (apart < APART or accident) and not _overlap(pair, a):
+                doubtful.append((apart, classes[low], classes[high]))
+        if not doubtful:
+            return np.searchsorted(classes, label)
+        _, kept, gone = min(doubtful)
+        label[label == gone] = kept
+
+
+def _was_a_feature(pair: list[NDArray[np.bool_]], member: IntMatrix) -> bool:
+    """Whether the smaller of two classes is most of what one feature was before."""
+    small = min(pair, key=np.count_nonzero)
+    return any(
+        2 * np.count_nonzero(small & (member == i)) > np.count_nonzero(member == i)
+        for i in set(member.tolist())
+    )
+
+
+def _overlap(pair: list[NDArray[np.bool_]], a: Activations) -> bool:
+    """Whether an activation of one class is on at the same time as one of the other."""
+    one, other = pair
+    return bool(np.any((a.first[one][:, None] < a.end[other]) & (a.first[other] < a.end[one][:, None])))
+
+
+def _same(label: IntMatrix, member: IntMatrix) -> bool:
+    """Whether two partitions are one up to the names of their classes."""
+    pairs = np.unique(np.stack([label, member]), axis=1)
+    return bool(pairs.shape[1] == len(np.unique(label)) == len(np.unique(member)))
+
+
+def _rebuilt(
+    solution: Solution,
+    family: list[int],
+    parts: list[_Edges],
+    label: IntMatrix,
+    member: IntMatrix,
+    change: FloatMatrix,
+    foreign: FloatMatrix,
+) -> Solution:
+    """The solution with the classes in the places of the features; activations without an edge stay."""
+    classes = np.unique(label)
+    shared = np.array([[np.sum((label == c) & (member == i)) for i in range(len(family))] for c in classes])
+    first = np.concatenate([part.first for part in parts])
+    end = np.concatenate([part.end for part in parts])
+    Z, W = solution.Z.copy(), solution.W.copy()
+    for r in range(len(label)):
+        Z[first[r] : end[r], family[member[r]]] = 0
+    free = list(range(len(family)))
+    for c in classes[np.argsort(-shared.max(axis=1), kind="stable")].tolist():
+        mine = label == c
+        weight = 1 / (1 + 10 * foreign[mine])
+        feature = weight @ change[mine] / weight.sum()
+        column = np.zeros(solution.N, dtype=np.uint8)
+        for r in np.flatnonzero(mine).tolist():
+            column[first[r] : end[r]] = 1
+        at = max(free, key=lambda i: shared[c, i]) if free else -1
+        if at >= 0 and shared[c, at] > 0:
+            free.remove(at)
+            Z[:, family[at]] |= column
+            W[family[at]] = feature
+        else:
+            Z, W = np.column_stack([Z, column]), np.vstack([W, feature])
+    return Solution(Z, W)

@@ -1,0 +1,193 @@
+"""From a solution to appliances: what each is, when it ran, what it used, and what it is called.
+
+Owns the order of these decisions; each is made in a module of its own (`waveform_measures`, `activations`,
+`catalogue`, `naming`, `parts`). Numbers are rounded here, once, so that the page and every file agree.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.appliances.activations import (
+    ActivationOptions,
+    activations_per_day,
+    energy_kwh,
+    find_activations,
+    gaps_before,
+)
+from nilm.appliances.analyst import AnalystNotes
+from nilm.appliances.catalogue import Sighting, differs
+from nilm.appliances.measures import kind_of_load, measure_waveform
+from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
+from nilm.appliances.parts import PartOf, evidence_words, likely_parts
+from nilm.disaggregate.solutions import Hopped
+from nilm.results import Activation, Appliance, TimeArray
+
+FloatArray = NDArray[np.float64]
+
+EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """One feature of the solution, measured: an appliance that has no id and no name yet."""
+
+    current_a: FloatArray  # (D,)
+    on: NDArray[np.uint8]  # (N,)
+    kind: str
+    active_w: float  # to the milliwatt
+    rms_a: float
+    power_factor: float
+    thd: float
+    share_of_time: float
+    activations: tuple[Activation, ...]
+    energy_kwh: float  # active_w × time on, to the milliwatt-hour
+    amplitude: FloatArray | None = None  # (N,) in units of active_w, where it varies
+
+
+def measure_loads(
+    hopped: Hopped,
+    start_utc: TimeArray,
+    voltage_v: FloatArray,
+    *,
+    options: ActivationOptions,
+) -> list[Load]:
+    """The features of a hopped week, in their order; rows start at `start_utc` (N,), voltage_v is (D,)."""
+    Z, W = hopped.solution.Z, hopped.solution.W
+    interval_s = hopped.factorised.interval_s
+    loads = []
+    for k in range(hopped.solution.K):
+        measures = measure_waveform(W[k], voltage_v)
+        active_w = round(measures.active_w, 3)
+        share = float(Z[:, k].mean())
+        varies = k == hopped.solution.K - 1  # a generator that does is the last feature
+        amplitude = hopped.factorised.amplitude if varies else None
+        loads.append(
+            Load(
+                current_a=W[k],
+                on=Z[:, k],
+                kind=kind_of_load(W[k], voltage_v, share_of_time=share),
+                active_w=active_w,
+                rms_a=round(measures.rms_a, 5),
+                power_factor=round(measures.power_factor, 4),
+                thd=round(measures.thd, 4),
+                share_of_time=round(share, 6),
+                activations=find_activations(
+                    Z[:, k],
+                    start_utc,
+                    interval_s=interval_s,
+                    active_w=active_w,
+                    options=options,
+                    amplitude=amplitude,
+                ),
+                energy_kwh=energy_kwh(active_w, float(np.cumsum(hopped.sizes[:, k])[-1]), interval_s),
+                amplitude=amplitude,
+            )
+        )
+    return loads
+
+
+def suggested_parts(
+    hopped: Hopped, start_utc: TimeArray, appliance_ids: Sequence[str], analyst: AnalystNotes
+) -> dict[int, PartOf]:
+    """The likely parts by feature, without those that the analyst undid."""
+    gaps = gaps_before(start_utc, hopped.factorised.interval_s)
+    Z = hopped.solution.Z
+    if hopped.factorised.amplitude is not None:
+        Z = Z[:, :-1]  # what runs only by day is no part of the sun
+    return {p.part: p for p in likely_parts(Z, gaps) if appliance_ids[p.part] not in analyst.not_parts}
+
+
+def name_loads(
+    loads: Sequence[Load],
+    appliance_ids: Sequence[str],
+    submeters: Sequence[SubmeterMatch | None],
+    analyst: AnalystNotes,
+    *,
+    before: Mapping[str, Sighting],
+    interval_s: float,
+) -> list[Name]:
+    """The name of each load, distinct within the week.
+
+    What an earlier week called it (`before`, by appliance id) stays, so that a table over many weeks has one
+    name for it: a submeter's name unless another has it now, a description as long as kind and watts are what
+    it says.
+    """
+    given = {match.name for match in submeters if match is not None}
+    given |= {analyst.names[i] for i in appliance_ids if i in analyst.names}
+    found: dict[str, Name] = {}
+    for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
+        if appliance_id in analyst.names:
+            found[appliance_id] = Name(analyst.names[appliance_id], "analyst")
+        elif match is not None:
+            found[appliance_id] = Name(match.name, "submeter", match.score)
+        elif (was := before.get(appliance_id)) and was.name not in given and _still_true(was, load):
+            found[appliance_id] = Name(was.name, EARLIER_WEEK)
+        else:
+            per_day = activations_per_day(load.activations, len(load.on), interval_s)
+            words = describe(load.active_w, load.kind, per_day=per_day, share_of_time=load.share_of_time)
+            found[appliance_id] = Name(words, "description")
+    texts = distinct({appliance_id: name.text for appliance_id, name in found.items()})
+    return [found[i]._replace(text=texts[i]) for i in appliance_ids]
+
+
+def _still_true(was: Sighting, load: Load) -> bool:
+    """Whether an earlier week's name may stay; an analyst's own is kept by `analyst` alone."""
+    if was.name_source == "description":
+        return was.kind == load.kind and not differs(load.active_w, was.active_w)
+    return was.name_source == "submeter"
+
+
+def build_appliances(
+    hopped: Hopped,
+    loads: Sequence[Load],
+    appliance_ids: Sequence[str],
+    names: Sequence[Name],
+    *,
+    parts: Mapping[int, PartOf],
+    indistinguishable: Sequence[tuple[str, ...]],
+) -> tuple[Appliance, ...]:
+    """The appliances of the week by energy, largest first."""
+    interval_s = hopped.factorised.interval_s
+    appliances = []
+    for k, load in enumerate(loads):
+        appliance_id, name = appliance_ids[k], names[k]
+        part = parts.get(k)
+        appliances.append(
+            Appliance(
+                appliance_id=appliance_id,
+                name=name.text,
+                name_source=name.source,
+                name_score=name.score,
+                kind=load.kind,
+                current_a=load.current_a,
+                amplitude=load.amplitude,
+                active_w=load.active_w,
+                rms_a=load.rms_a,
+                power_factor=load.power_factor,
+                thd=load.thd,
+                on=load.on,
+                activations=load.activations,
+                share_of_time=load.share_of_time,
+                energy_kwh=load.energy_kwh,
+                support=round(float(hopped.support[k]), 6),
+                correction=hopped.corrections[k][0],
+                colour=int(appliance_id[1:]) - 1,
+                part_of=appliance_ids[part.host] if part else None,
+                part_evidence=(
+                    evidence_words(part, host_name=names[part.host].text, interval_s=interval_s)
+                    if part
+                    else ""
+                ),
+                not_told_apart_from=tuple(
+                    other
+                    for group in indistinguishable
+                    if appliance_id in group
+                    for other in group
+                    if other != appliance_id
+                ),
+            )
+        )
+    return tuple(sorted(appliances, key=lambda a: (-a.energy_kwh, a.appliance_id)))

@@ -1,0 +1,97 @@
+"""Machines with parts: a feature that is on only while another is, as a suggestion with its evidence.
+
+Owns the decision when a PDC2 (Theorem 4) is evidence of a machine and when it is luck; a wrong reading or two
+that breaks the condition does not break the machine. The suggestion can be undone:
+`nilm.appliances.analyst.ungroup`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtrc
+
+from nilm.appliances.measures import ALWAYS_ON_SHARE
+from nilm.appliances.naming import duration_words
+
+MAX_CHANCE = 0.05  # expected number of such pairs by luck, over all pairs of the house
+MAX_OUTSIDE = 0.02  # of the part's rows: a reading or two is decoded wrongly in most weeks
+
+
+@dataclass(frozen=True)
+class PartOf:
+    """Feature `part` is likely inside the machine of feature `host`."""
+
+    part: int
+    host: int
+    runs: int  # runs of the host in which the part was seen
+    rows: int  # rows in which the part is on
+    outside: int  # of these, rows in which the host is off
+    host_share: float  # share of all rows in which the host is on
+    chance: float  # how likely it is that so many of unrelated uses all fell into the host's
+
+
+def likely_parts(Z: ArrayLike, gap_before: ArrayLike) -> list[PartOf]:
+    """The likely parts in Z (N, K), at most one host for each; a part is never itself a host.
+
+    A feature i is suggested as a part of j where i is on only while j is (but for MAX_OUTSIDE of its rows), j
+    is off some of the time (an always-on level hosts everything and says nothing), the two differ, and
+    chance alone, times the number of pairs, is at most MAX_CHANCE. Of several hosts the one that is on least
+    is the machine.
+    """
+    Z = np.asarray(Z, dtype=np.uint8)
+    gaps = np.asarray(gap_before, dtype=bool)
+    N, K = Z.shape
+    ones = Z.sum(axis=0, dtype=np.int64)
+    outside = ones[:, None] - Z.T.astype(np.int64) @ Z  # rows of i in which j is off
+    found: dict[int, PartOf] = {}
+    for part in sorted(range(K), key=lambda k: -int(ones[k])):  # hosts are settled before their parts
+        hosts = np.flatnonzero(
+            (outside[part] <= MAX_OUTSIDE * ones[part])
+            & (0 < ones[part] < ones)
+            & (ones < ALWAYS_ON_SHARE * N)
+        )
+        for host in sorted(hosts.tolist(), key=lambda k: (int(ones[k]), k)):
+            if host in found:  # it is a part itself; its own host is on this list too
+                continue
+            runs = _runs_touched(Z[:, host], Z[:, part], gaps)
+            own_runs = int(_starts(Z[:, part], gaps).sum())
+            strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
+            share = float(ones[host] / N)
+            chance = float(bdtrc(runs - 1, runs + strays, share))  # share ** runs where none strays
+            if chance * K * (K - 1) <= MAX_CHANCE:
+                rows, out = int(ones[part]), int(outside[part, host])
+                found[part] = PartOf(part, host, runs, rows, out, share, chance)
+                break
+    return [found[part] for part in sorted(found)]
+
+
+def evidence_words(part: PartOf, *, host_name: str, interval_s: float) -> str:
+    """One sentence for an analyst: what was seen, and how likely it would be by chance."""
+    always = (
+        "always" if not part.outside else f"in {part.rows - part.outside:,} of its {part.rows:,} readings"
+    )
+    return (
+        f"It was on for {duration_words(part.rows * interval_s)}, {always} while {host_name} was on, in "
+        f"{part.runs} separate runs of it, although {host_name} is on only {100 * part.host_share:.1f}% of "
+        f"the time; by chance: {_chance_words(part.chance)}."
+    )
+
+
+def _chance_words(chance: float) -> str:
+    """A small probability in words, to two digits: it is an estimate."""
+    if chance < 1e-6:
+        return "less than one in a million"
+    return f"about 1 in {float(f'{1 / chance:.2g}'):,.0f}"
+
+
+def _runs_touched(column: NDArray[np.uint8], by: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> int:
+    """How many runs of ones in `column` have a row in which `by` is on too."""
+    run_of_row = np.cumsum(_starts(column, gaps))
+    return len(np.unique(run_of_row[(column == 1) & (by == 1)]))
+
+
+def _starts(column: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows begin a run of ones."""
+    before = np.concatenate([[0], column[:-1]])
+    return np.asarray((column == 1) & ((before == 0) | gaps))

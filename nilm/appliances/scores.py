@@ -1,0 +1,214 @@
+"""How good a week's result is against the simulator's truth or against submeters, in NILMTK's words.
+
+Owns the metrics in time and energy; E_Hamm is `lfm.hamming_error`. With y the true watts and ŷ the estimate,
+over the rows where y is known:
+
+    F1   on means: state 1 (simulator), or at least 10 W (submeters)
+    MAE = mean |y − ŷ|     RMSE = √mean (y − ŷ)²     NDE = √(Σ(y − ŷ)² / Σy²)
+    energy error of an appliance = Ê − E in kWh; of the week = Σ|Ê − E| / Σ|E|; an appliance of the simulator
+    that no feature was matched to counts as Ê = 0; of submeters only the matched ones count
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from lfm import hamming_error
+from nilm.disaggregate.solutions import sizes
+from nilm.errors import InputFileError, OptionError
+from nilm.recordings.submeters import Submeter
+from nilm.results import ApplianceScore, Scores, TimeArray
+
+FloatArray = NDArray[np.float64]
+
+ON_W = 10.0  # NILMTK's on_power_threshold for a submeter
+_J_PER_KWH = 3.6e6
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What a simulated house really did on the rows of a week."""
+
+    names: tuple[str, ...]  # (K,)
+    Z: NDArray[np.uint8]  # (N, K)
+    power_w: FloatArray  # (N, K) watts, drift and all; 0 where off
+    known: NDArray[np.bool_]  # (N,) rows for which the truth has an entry
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A solution to score, in the order of its features."""
+
+    appliance_ids: tuple[str, ...]
+    Z: NDArray[np.uint8]  # (N, K)
+    watts: FloatArray  # (K,)
+    amplitude: FloatArray | None = None  # (N,) of a last feature that varies, in units of its watts
+
+    @property
+    def power_w(self) -> FloatArray:
+        """(N, K) watts of each feature in each row."""
+        return np.asarray(sizes(self.Z, self.amplitude) * self.watts, dtype=np.float64)
+
+
+def read_truth(path: Path, start_utc: TimeArray, *, interval_s: float) -> Truth:
+    """The simulator's truth on rows that start at `start_utc`; a row takes the entry nearest to it in time.
+
+    InputFileError if the file is not a truth file. A row further than half an interval from any entry is
+    not known.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            names = tuple(str(name) for name in file["names"])
+            Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
+            power_w = Z * watts * file["amplitudes"]
+            times = file["start_utc"].astype("datetime64[ns]").astype(np.int64)
+    except (OSError, KeyError, ValueError) as error:
+        raise InputFileError(f"{path} is not a simulator's truth file: {error}") from error
+    wanted = start_utc.astype("datetime64[ns]").astype(np.int64)
+    if len(times) == 0:
+        nothing = np.zeros((len(wanted), len(names)))
+        return Truth(names, nothing.astype(np.uint8), nothing, np.zeros(len(wanted), np.bool_))
+    after = np.clip(np.searchsorted(times, wanted), 1, max(len(times) - 1, 1))
+    before = after - 1
+    after = np.minimum(after, len(times) - 1)
+    nearest = np.where(np.abs(times[after] - wanted) < np.abs(wanted - times[before]), after, before)
+    known = np.abs(times[nearest] - wanted) <= 0.5e9 * interval_s
+    return Truth(names, Z[nearest], power_w[nearest], known)
+
+
+def score_against_truth(
+    before: Estimate, after: Estimate, truth: Truth, *, interval_s: float
+) -> Scores | None:
+    """The scores of baseline and result against the simulator; None where no row has a truth."""
+    rows = truth.known
+    if not rows.any():
+        return None
+    Z_true, power_true = truth.Z[rows], truth.power_w[rows]
+    scored = []
+    for estimate in (before, after):
+        Z = estimate.Z[rows]
+        power = estimate.power_w[rows]
+        scored.append(
+            tuple(
+                _score(
+                    estimate.appliance_ids[k],
+                    truth.names[t],
+                    power_true[:, t],
+                    power[:, k],
+                    true_on=Z_true[:, t] == 1,
+                    on=Z[:, k] == 1,
+                    interval_s=interval_s,
+                )
+                for k, t in _pairs(power, power_true)
+            )
+        )
+    kwh = np.abs(power_true.sum(axis=0)) * interval_s / _J_PER_KWH
+    matched = {score.truth_name for score in scored[1]}
+    missed = [t for t, name in enumerate(truth.names) if name not in matched]
+    return Scores(
+        source="simulator",
+        hamming_before=hamming_error(before.Z[rows], Z_true),
+        hamming_after=hamming_error(after.Z[rows], Z_true),
+        energy_error=_energy_error(scored[1], float(kwh.sum()), missed_kwh=float(kwh[missed].sum())),
+        appliances_before=scored[0],
+        appliances=scored[1],
+    )
+
+
+def score_against_submeters(
+    before: Estimate,
+    after: Estimate,
+    pairs: Sequence[tuple[int, Submeter]],
+    pairs_before: Sequence[tuple[int, Submeter]],
+    *,
+    interval_s: float,
+) -> Scores | None:
+    """The scores of the appliances that were matched to a submeter; None where none was.
+
+    `pairs` and `pairs_before` hold (feature, submeter) of the result and of the baseline, each matched by
+    itself (`nilm.appliances.naming.match_submeters`).
+    """
+    if not pairs:
+        return None
+    scored = []
+    total = 0.0
+    for estimate, matched in ((before, pairs_before), (after, pairs)):
+        scores, total = [], 0.0
+        for k, submeter in matched:
+            read = np.isfinite(submeter.watts)
+            y, y_hat = submeter.watts[read], estimate.power_w[read, k]
+            total += float(y.sum()) * interval_s / _J_PER_KWH
+            scores.append(
+                _score(
+                    estimate.appliance_ids[k],
+                    submeter.name,
+                    y,
+                    y_hat,
+                    true_on=y >= ON_W,
+                    on=y_hat >= ON_W,
+                    interval_s=interval_s,
+                )
+            )
+        scored.append(tuple(scores))
+    return Scores(
+        source="submeters",
+        hamming_before=None,
+        hamming_after=None,
+        energy_error=_energy_error(scored[1], total),
+        appliances_before=scored[0],
+        appliances=scored[1],
+    )
+
+
+def _pairs(power_w: FloatArray, power_true_w: FloatArray) -> list[tuple[int, int]]:
+    """(feature, appliance of the truth) one-to-one, with the largest total energy in common, (N, K) each.
+
+    By energy and not by rows on: a small load that is always on shares its rows with everything.
+    """
+    common = [
+        [float(np.minimum(np.abs(a), np.abs(b))[np.sign(a) == np.sign(b)].sum()) for b in power_true_w.T]
+        for a in power_w.T
+    ]
+    features, appliances = linear_sum_assignment(-np.array(common))
+    return list(zip(features.tolist(), appliances.tolist(), strict=True))
+
+
+def f1_score(on: ArrayLike, true_on: ArrayLike) -> float:
+    """2 TP / (2 TP + FP + FN); 1 where neither is ever on."""
+    on, true_on = np.asarray(on, dtype=bool), np.asarray(true_on, dtype=bool)
+    if on.shape != true_on.shape:
+        raise OptionError(f"on has shape {on.shape} and true_on {true_on.shape}; they must be the same rows")
+    total = int(on.sum() + true_on.sum())
+    return float(2 * np.count_nonzero(on & true_on) / total) if total else 1.0
+
+
+def _score(
+    appliance_id: str,
+    truth_name: str,
+    y: FloatArray,
+    y_hat: FloatArray,
+    *,
+    true_on: NDArray[np.bool_],
+    on: NDArray[np.bool_],
+    interval_s: float,
+) -> ApplianceScore:
+    difference = y_hat - y
+    squared, size = float(np.sum(difference**2)), float(np.sum(y**2))
+    return ApplianceScore(
+        appliance_id=appliance_id,
+        truth_name=truth_name,
+        f1=f1_score(on, true_on),
+        mae_w=float(np.mean(np.abs(difference))),
+        rmse_w=float(np.sqrt(np.mean(difference**2))),
+        nde=float(np.sqrt(squared / size)) if size > 0 else (0.0 if squared == 0 else float("inf")),
+        energy_error_kwh=float(difference.sum()) * interval_s / _J_PER_KWH,
+    )
+
+
+def _energy_error(scores: Sequence[ApplianceScore], total_kwh: float, *, missed_kwh: float = 0.0) -> float:
+    wrong = missed_kwh + sum(abs(score.energy_error_kwh) for score in scores)
+    return wrong / total_kwh if total_kwh > 0 else float("inf") if wrong else 0.0

@@ -1,0 +1,105 @@
+"""The first solution of a week's rows: the estimator and its repairs, alone or beside a generator.
+
+Owns which repairs follow which, and how the rows beside a generator are looked at. The estimators are
+`nilm.disaggregate.estimate`'s, the generator is `nilm.disaggregate.generator`'s and its amplitude
+`nilm.disaggregate.feed_in`'s.
+"""
+
+import logging
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm import Prior, Solution, hop, merge_twins, separate_siblings
+from nilm.disaggregate.estimate import (
+    Callback,
+    fit_estimator,
+    independent,
+    with_misfits_decoded,
+    without_traces,
+)
+from nilm.disaggregate.generator import Generator
+from nilm.disaggregate.house_priors import StateEvidence, house_priors
+from nilm.results import FloatArray
+
+log = logging.getLogger(__name__)
+
+# Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
+# those better than one, which proves nothing, so the residual may rise by the slack.
+TWINS, TWINS_SLACK = 0.03, 0.25
+SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
+MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
+
+
+class Way(NamedTuple):
+    """How rows are explained."""
+
+    estimator: str
+    components: int | str  # an upper bound, or "auto"
+    seed: int
+    callback: Callback | None
+
+
+def fewer(components: int | str) -> int | str:
+    """The bound on the features that are on or off, where one more varies."""
+    return max(components - 1, 1) if isinstance(components, int) else components
+
+
+def solve(
+    X: FloatArray,
+    gaps: NDArray[np.bool_],
+    priors: list[Prior],
+    way: Way,
+    notes: list[str],
+) -> tuple[Solution, bool | None]:
+    """The estimator's solution of X (N, D), repaired, and its certificate."""
+    solution, at_noise_floor = fit_estimator(
+        X, gaps, way.estimator, way.components, way.seed, way.callback, notes
+    )
+    solution = without_traces(independent(solution, notes), notes)
+    solution = _without_twins(solution, X, priors, notes)
+    solution = with_misfits_decoded(solution, X)
+    if way.estimator == "switching":
+        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
+    return solution, at_noise_floor
+
+
+def solve_beside(
+    sun: Generator,
+    X: FloatArray,
+    gaps: NDArray[np.bool_],
+    voltage_v: FloatArray,
+    way: Way,
+    notes: list[str],
+) -> tuple[Solution, bool | None]:
+    """The solution of X (N, D), which is without what the generator feeds in, and its certificate.
+
+    Across the generator's shape the rows are exact, along it they are as good as its amplitude was known; so
+    what is left along it is looked at in several sizes, and the most plausible on and off times are kept.
+    Each switch that was seen and is not in them counts as a surprise of its own.
+    """
+    evidence = StateEvidence(gaps)
+    found = []
+    for share in SHARES:
+        priors = house_priors(gaps, voltage_v, feeds_in=False)[0]
+        words: list[str] = []
+        seen = X - (1 - share) * np.outer(X @ sun.shape, sun.shape)
+        # With nothing left along the shape no watts flow, and their sign says nothing.
+        solution, floor = solve(seen, gaps, priors if share else priors[:-1], way, words)
+        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z) + ONE_MORE * solution.K
+        log.debug("%g of what lies along the sun: %d features, %.0f nats", share, solution.K, surprise)
+        found.append((surprise, solution, floor, words))
+    _, solution, at_noise_floor, words = min(found, key=lambda f: f[0])
+    notes.extend(words)
+    return solution, at_noise_floor
+
+
+def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
+    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden.
+
+    Where it does, the baseline that scores and corrections compare with is already a hopped one.
+    """
+    merged = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
+    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS, slack=TWINS_SLACK)
+    return independent(shown if shown.K < merged.K else merged, notes)

@@ -1,0 +1,180 @@
+"""A generator whose output is never steady: solar panels, found in the rows of a week.
+
+An inverter feeds in one fixed waveform s, against the voltage, times an amplitude a_n ≥ 0 that follows sun
+and clouds: X = ZW + a sᵀ, and no binary feature can follow a. It shows where nothing switches: there the
+change between two rows is a multiple of s, row after row for hours. Owns the shape s, the hours of daylight
+and the rows at which something else switches; how far it feeds in is `nilm.disaggregate.feed_in`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm.errors import BinaryMatrix
+from nilm.results import FloatArray
+
+BoolArray = NDArray[np.bool_]
+
+LEAST_STEP_W = 5.0  # change from row to row that is neither noise
+LEAST_STEP = 0.004  # nor, as a share of the power along s, what the voltage does to loads
+LARGEST_STEP_W = 50.0  # one cloud must not outvote the rest of the week when the shape is measured
+IN_PHASE = 0.03  # share of a change that may lie across the voltage before the shape is known
+QUIET, LEAST_QUIET_A = 4.0, 0.006  # a switch is a change across s of so many typical ones, RMS amperes
+WINDOW, IN_WINDOW = 21, 4  # rows, and steps in them that make daylight
+BRIDGED = 45  # rows without a step that a day may have
+LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
+LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
+NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
+NEIGHBOURS, NEAR = 2, 6  # quiet rows on either side, and how far they may be, that tell the sun's step
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """The shape of a feed-in, and where it is at work."""
+
+    shape: FloatArray  # (D,) of unit length
+    watts: float  # active power of one unit along it, negative
+    daylight: BoolArray  # (N,) from the first step of a day to its last
+    switch: BoolArray  # (N,) something else changes from the row before to this one
+    step: FloatArray  # (N,) change of the amplitude since the row before; at a switch, as its neighbours say
+    step_error: float  # how far such a neighbourly guess is usually off
+    quiet_a: float  # RMS amperes across the shape up to which two rows do not differ
+    unseen_w: float  # a heater of fewer watts changes no row by more than that; infinite if it has this shape
+
+    def without(self, X: FloatArray) -> FloatArray:
+        """The rows X (N, D) less their part along the shape."""
+        return np.asarray(X - np.outer(X @ self.shape, self.shape), dtype=np.float64)
+
+    def missed(self, Z: BinaryMatrix) -> int:
+        """How many of the switches that were seen Z (N, K) has not."""
+        switches = np.append(False, (Z[1:] != Z[:-1]).any(axis=1))
+        return int(np.count_nonzero(self.switch[1:] & ~switches[1:]))
+
+
+def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) -> Generator | None:
+    """The generator in the rows X (N, D) amperes, voltage_v (D,), gap_before (N,); None where there is none.
+
+    Only what varies for hours is one: a feed-in that is on or off is an appliance like others.
+    """
+    if len(X) < LEAST_ROWS:
+        return None
+    changes = np.diff(X, axis=0, prepend=X[:1])
+    follows = ~gap_before
+    unit = voltage_v / np.linalg.norm(voltage_v)
+    along, across = _parts(changes, unit)
+    limit = _quiet_limit(across[follows])
+    watts = float(np.linalg.norm(voltage_v)) / len(unit)
+    steps = follows & (across < limit + IN_PHASE * np.abs(along) / np.sqrt(len(unit)))
+    steps &= _moves(along, X @ unit, watts)
+    if not _days(steps, follows & (across < limit)):
+        return None
+    for _ in range(3):
+        beside = steps & np.roll(steps, 1) & np.roll(steps, -1)  # the sun moves on; a heater steps once
+        if np.count_nonzero(beside) < LEAST_ROWS // 2:
+            return None
+        unit = _direction(changes[beside], LARGEST_STEP_W / watts)
+        along, across = _parts(changes, unit)
+        limit = _quiet_limit(across[follows])
+        quiet = follows & (across < limit)
+        steps = quiet & _moves(along, X @ unit, watts)
+    if unit @ voltage_v > 0:
+        unit, along = -unit, -along
+    days = _days(steps, quiet)
+    daylight = np.zeros(len(X), dtype=np.bool_)
+    for first, last in days:
+        daylight[first:last] = True
+    if not days or np.count_nonzero(~daylight) < NIGHT_SHARE * len(X):
+        return None
+    step, step_error = _steps(along, quiet, days)
+    if sum(_closed(step[first : last + 1], ~quiet[first : last + 1]).sum() for first, last in days) <= 0:
+        return None  # it varies, but it consumes
+    size = float(np.linalg.norm(voltage_v))
+    across_v = np.sqrt(
+        max(1 - float(unit @ voltage_v / size) ** 2, 0.0)
+    )  # of a heater, whose current copies it
+    unseen_w = limit * size / np.sqrt(len(unit)) / across_v if across_v else np.inf
+    return Generator(
+        unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, step, step_error, limit, float(unseen_w)
+    )
+
+
+def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of each change (N, D) its part along the unit vector, and the RMS of what lies across it."""
+    along = changes @ unit
+    across = np.sqrt(np.maximum(np.einsum("nd,nd->n", changes, changes) - along**2, 0.0) / len(unit))
+    return along, across
+
+
+def _quiet_limit(across: FloatArray) -> float:
+    return max(QUIET * float(np.median(across)), LEAST_QUIET_A) if len(across) else LEAST_QUIET_A
+
+
+def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
+    """Where a change along the shape is more than noise and more than what the voltage does."""
+    return np.asarray(np.abs(along) * watts > np.maximum(LEAST_STEP_W, LEAST_STEP * np.abs(level) * watts))
+
+
+def _days(steps: BoolArray, quiet: BoolArray) -> list[tuple[int, int]]:
+    """(first, last) step of each long stretch in which most quiet rows have one; at `last` it is over.
+
+    Where a switch lies just before the first step or just after the last, the sun may have come or gone with
+    it, so the day is taken to reach there.
+    """
+    crowded = np.convolve(steps, np.ones(WINDOW), "same") >= IN_WINDOW
+    rows = np.flatnonzero(crowded & steps)
+    if not len(rows):
+        return []
+    cuts = 1 + np.flatnonzero(np.diff(rows) > BRIDGED)
+    found = []
+    for part in np.split(rows, cuts):
+        first, last = int(part[0]), int(part[-1])
+        here = slice(first, last + 1)
+        usual = np.count_nonzero(steps[here]) >= LEAST_SHARE * np.count_nonzero(quiet[here])
+        if last - first < LEAST_ROWS or not usual:
+            continue
+        while first > 1 and not quiet[first - 1]:
+            first -= 1
+        while last + 1 < len(quiet) and not quiet[last + 1]:
+            last += 1
+        found.append((first, last))
+    return found
+
+
+def _direction(changes: FloatArray, most: float) -> FloatArray:
+    """The unit vector nearest to all changes (n, D), none of them counted as longer than `most`."""
+    size = np.linalg.norm(changes, axis=1)
+    clipped = changes * (np.minimum(size, most) / size)[:, None]
+    return np.asarray(np.linalg.eigh(clipped.T @ clipped)[1][:, -1], dtype=np.float64)
+
+
+def _steps(along: FloatArray, quiet: BoolArray, days: list[tuple[int, int]]) -> tuple[FloatArray, float]:
+    """The change of the amplitude (N,): what is seen where it is quiet, else what quiet neighbours saw.
+
+    And how far the neighbours are usually off, from the quiet rows.
+    """
+    step = np.zeros(len(along))
+    off: list[float] = []
+    for first, last in days:
+        here = slice(first, last + 1)
+        step[here] = along[here]
+        calm = first + np.flatnonzero(quiet[here])
+        for n in range(first, last + 1):
+            sides = (
+                calm[(calm < n) & (calm >= n - NEAR)][-NEIGHBOURS:],
+                calm[(calm > n) & (calm <= n + NEAR)][:NEIGHBOURS],
+            )
+            told = [float(along[side].mean()) for side in sides if len(side)]
+            guess = float(np.mean(told)) if told else 0.0
+            if quiet[n]:
+                off.append(abs(along[n] - guess))
+            else:
+                step[n] = guess
+    return step, 1.4826 * float(np.median(off))
+
+
+def _closed(step: FloatArray, switch: BoolArray) -> FloatArray:
+    """The steps of a day added up; as it ends at zero, the error at its end is shared among the switches."""
+    level = np.cumsum(step)
+    share = np.cumsum(switch) / max(int(np.count_nonzero(switch)), 1)
+    return np.asarray(level - share * level[-1], dtype=np.float64)

@@ -1,0 +1,305 @@
+"""Waveforms to appliances' on/off times: estimator, then the hop with the house's priors, then the diagnosis.
+
+Owns the choice of estimator, what happens to rows that are unfit for a fit, and which of two explanations is
+kept. It works on arrays; `nilm.disaggregate.steps` does the same from file to file.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lfm import Hop, Identifiability, Solution, diagnose, hop
+from nilm.appliances.activations import gaps_before
+from nilm.appliances.naming import power_words
+from nilm.disaggregate.estimate import Callback, check_components, check_estimator, refitted_if_poor, warmer
+from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
+from nilm.disaggregate.first_solution import Way, fewer, solve, solve_beside
+from nilm.disaggregate.generator import find_generator
+from nilm.disaggregate.house_priors import (
+    SUNNY_W,
+    evidence_priors,
+    feeds_in,
+    house_priors,
+    paper_priors,
+    price,
+)
+from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
+from nilm.disaggregate.voltage_response import at_steady_voltage
+from nilm.errors import NothingUsableError, OptionError
+from nilm.results import FloatArray, TimeArray
+
+PRIORS = ("house", "paper")
+MIN_ROWS = 2
+SUN_WORDS = (
+    "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
+    "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
+    "in which it feeds in. The watts of an appliance that runs by day only are known to some tens of watts. "
+)
+SEEN_WORDS = "By day a heater of less than {} is taken for sunshine."
+UNSEEN_WORDS = (
+    "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
+    "for sunshine or the lack of it, and the appliances of this week should be read with care."
+)
+MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
+NO_WARM_START = "The appliances of the week before were not tried."
+
+
+@dataclass(frozen=True, eq=False)
+class Factorisation:
+    """What the estimator found, before any hop."""
+
+    solution: Solution  # Z (M, K), W (K, D) amperes
+    row: NDArray[np.int64]  # (M,) rows of the input that could be fitted or decoded
+    in_fit: NDArray[np.bool_]  # (M,) False for a row decoded afterwards
+    gap_before: NDArray[np.bool_]  # (M,)
+    estimator: str
+    at_noise_floor: bool | None
+    feeds_in: bool
+    notes: tuple[str, ...]
+    # (M,) where the last feature is a generator that varies: its size in each row in units of W[-1], 0 where
+    # it is off, 1 on the average of the rows where it is on. None where every feature is on or off.
+    amplitude: FloatArray | None = None
+
+    def without_generator(self) -> "Factorisation":
+        """The appliances alone; itself where no feature varies."""
+        if self.amplitude is None:
+            return self
+        Z, W = self.solution.Z[:, :-1], self.solution.W[:-1]
+        return replace(self, solution=Solution(Z, W), amplitude=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Disaggregation:
+    """Who was on when, and what each draws."""
+
+    baseline: Solution  # the estimator's, over the rows `row`
+    hop: Hop  # over the rows of the fit, without a generator that varies
+    solution: Solution  # the hopped one, over the rows `row`
+    diagnosis: Identifiability  # of what was hopped
+    watts: FloatArray  # (K,) mean of voltage × current
+    priors: str  # what decided between equivalent explanations, in words
+    row: NDArray[np.int64]  # (M,) rows of the input
+    in_fit: NDArray[np.bool_]  # (M,)
+    at_noise_floor: bool | None
+    feeds_in: bool
+    notes: tuple[str, ...]
+    amplitude: FloatArray | None = None  # (M,) of the last feature; see `Factorisation`
+
+
+def disaggregate(
+    current_a: ArrayLike,
+    voltage_v: ArrayLike,
+    *,
+    components: int | str = "auto",
+    estimator: str = "auto",
+    interval_s: float = 120,
+    seed: int = 0,
+    start_utc: TimeArray | None = None,
+    fit_for_use: ArrayLike | None = None,
+    prior: str = "house",
+    warm_start: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> Disaggregation:
+    """The appliances in current_a (N, D) amperes, one mains cycle per row, voltage_v (D,) or (N, D) volts.
+
+    `start_utc` (N,) tells gaps between rows `interval_s` apart; without it every row follows the one before.
+    `fit_for_use` (N,) False leaves a row out of the fit; it is decoded afterwards where it is close to a
+    state that was seen. Rows with NaN are left out altogether. `components` is an upper bound or "auto";
+    `warm_start` (K, D) are waveforms to try before the estimator.
+    """
+    current, voltage = _checked(current_a, voltage_v)
+    times = start_utc
+    if times is None:
+        times = np.datetime64(0, "ns") + np.arange(len(current)) * np.timedelta64(
+            round(interval_s * 1e9), "ns"
+        )
+    factorisation = factorise(
+        current,
+        voltage,
+        gap_before=gaps_before(times, interval_s),
+        components=components,
+        estimator=estimator,
+        seed=seed,
+        fit_for_use=fit_for_use,
+        warm_start=warm_start,
+        callback=callback,
+    )
+    return hop_house(factorisation, current, voltage, prior=prior, seed=seed)
+
+
+def factorise(
+    current: FloatArray,
+    voltage: FloatArray,
+    *,
+    gap_before: NDArray[np.bool_],
+    components: int | str = "auto",
+    estimator: str = "auto",
+    seed: int = 0,
+    fit_for_use: ArrayLike | None = None,
+    warm_start: ArrayLike | None = None,
+    callback: Callback | None = None,
+) -> Factorisation:
+    """The estimator's solution for current (N, D) with voltage (D,) or (N, D); see `disaggregate`."""
+    name = check_estimator(estimator)
+    check_components(components)
+    finite = np.isfinite(current).all(axis=1)
+    fit_for_use = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
+    use: NDArray[np.bool_] = np.logical_and(finite, fit_for_use)
+    fit_rows = np.flatnonzero(use)
+    if len(fit_rows) < MIN_ROWS:
+        raise NothingUsableError(
+            f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {MIN_ROWS} are needed: the "
+            "quality of the week says why rows were left out"
+        )
+    notes: list[str] = []
+    gaps = _gaps_of(fit_rows, gap_before)
+    X, V = current[fit_rows], _per_row(voltage, fit_rows)
+    feeding = feeds_in(np.mean(X * V, axis=1))
+    mean_v = V.mean(axis=0)
+    sun = find_generator(X, mean_v, gaps)
+    way = Way(name, components if sun is None else fewer(components), seed, callback)
+    amplitude: FloatArray | None = None
+    if sun is None:
+        X = at_steady_voltage(X, V, gaps)
+        priors = house_priors(gaps, mean_v, feeds_in=feeding)[0]
+        solution, at_noise_floor = solve(X, gaps, priors, way, notes)
+        solution = refitted_if_poor(solution, X, notes)
+        if warm_start is not None:
+            solution = warmer(solution, X, warm_start, notes)
+    else:
+        amplitude = first_amplitude(X, sun, gaps)
+        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
+        solution, at_noise_floor = solve_beside(sun, loads, gaps, mean_v, way, notes)
+        solution, amplitude = completed(solution, X, sun, amplitude)
+        X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
+        solution = refitted_if_poor(solution, X, notes)
+        unseen = sun.unseen_w > MUCH_UNSEEN_W
+        notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+        if warm_start is not None:
+            notes.append(NO_WARM_START)
+    n_found = solution.K + (sun is not None)
+    if isinstance(components, int) and components > n_found:
+        notes.append(
+            f"{components} appliances were asked for; the data holds {n_found} that can be told apart."
+        )
+    if feeding:
+        notes.append(
+            "Power flows out of the house at times: a generator (solar panels) is among the appliances, and "
+            "its negative watts are meant."
+        )
+    unfit_rows = np.flatnonzero(finite & ~use)
+    same_state = states_of_unfit(solution, X, current[unfit_rows], free=None if sun is None else sun.shape)
+    row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
+    Z = np.concatenate([solution.Z, solution.Z[same_state[same_state >= 0]]])
+    order = np.argsort(row)
+    row = row[order]
+    solution = Solution(Z[order], solution.W)
+    if sun is not None and amplitude is not None:
+        # A row that was left out of the fit had the sun of its neighbours.
+        solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
+    return Factorisation(
+        solution=solution,
+        row=row,
+        in_fit=use[row],
+        gap_before=_gaps_of(row, gap_before),
+        estimator=name,
+        at_noise_floor=at_noise_floor,
+        feeds_in=feeding,
+        notes=tuple(notes),
+        amplitude=amplitude,
+    )
+
+
+def hop_house(
+    factorisation: Factorisation,
+    current: FloatArray,
+    voltage: FloatArray,
+    *,
+    prior: str = "house",
+    seed: int = 0,
+) -> Disaggregation:
+    """The most plausible equivalent of a factorisation of `current` (N, D), by the prior "house" or "paper".
+
+    The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
+    choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
+    """
+    if prior not in PRIORS:
+        raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
+    whole, amplitude, generator = factorisation, factorisation.amplitude, factorisation.feeds_in
+    if amplitude is not None:  # what is left is on or off, and most likely consumes
+        current = current.copy()
+        current[whole.row] -= np.outer(amplitude, whole.solution.W[-1])
+        generator = feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
+        factorisation = whole.without_generator()
+    fitted = factorisation.in_fit
+    rows = factorisation.row[fitted]
+    mean_v = _per_row(voltage, rows).mean(axis=0)
+    gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
+    X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
+    baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
+    sign = {"feeds_in": generator, "in_the_sun": amplitude is not None}
+    priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
+    rng = np.random.default_rng(seed)
+    found = hop(baseline, priors=priors, X=X, rng=rng)
+    notes = list(factorisation.notes)
+    if prior == "house":
+        evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
+        # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
+        tie = 0.0 if amplitude is None else 1e-6
+        if price(evidence, found.solution) > price(evidence, baseline) + tie:
+            found, words = hop(baseline, priors=evidence, X=X, rng=rng), evidence_words
+            notes.append("The usual weights would have made the on and off times less plausible.")
+    if not found.complete:
+        notes.append("The search for equivalent explanations ended at its budget; there may be more.")
+    # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
+    Z = found.solution.Z[rows_with_state(baseline.Z, factorisation.solution.Z)]
+    W = found.solution.W
+    if amplitude is not None:
+        Z = np.column_stack([Z, whole.solution.Z[:, -1]])
+        W = np.vstack([_consuming(W, whole.solution.W[-1], mean_v), whole.solution.W[-1]])
+    return Disaggregation(
+        baseline=whole.solution,
+        hop=found,
+        solution=Solution(Z, W),
+        diagnosis=diagnose(found.solution.Z, found.solution.W),
+        watts=W @ mean_v / len(mean_v),
+        priors=words,
+        row=factorisation.row,
+        in_fit=fitted,
+        at_noise_floor=factorisation.at_noise_floor,
+        feeds_in=whole.feeds_in,
+        notes=tuple(notes),
+        amplitude=amplitude,
+    )
+
+
+def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:
+    """W (K, D) with no watts where they came out negative within their doubt: the sun has them."""
+    watts = W @ mean_v
+    missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
+    return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)
+
+
+def _checked(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    current, voltage = np.asarray(current_a, dtype=np.float64), np.asarray(voltage_v, dtype=np.float64)
+    if current.ndim != 2 or 0 in current.shape:
+        raise OptionError(f"current_a must have shape (N, D), one cycle per row; got {current.shape}")
+    if voltage.shape not in {current.shape, current.shape[1:]}:
+        raise OptionError(
+            f"voltage_v must have shape {current.shape[1:]} or {current.shape}, got {voltage.shape}"
+        )
+    if not np.isfinite(voltage).all():
+        raise OptionError("voltage_v holds values that are NaN or infinite; leave those rows out of both")
+    return current, voltage
+
+
+def _per_row(voltage: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+    return voltage[rows] if voltage.ndim == 2 else np.broadcast_to(voltage, (len(rows), len(voltage)))
+
+
+def _gaps_of(rows: NDArray[np.int64], gap_before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """gap_before for a selection of rows: True also where a row between two of them was left out."""
+    stretch = np.cumsum(gap_before)
+    breaks = (np.diff(rows) != 1) | (np.diff(stretch[rows]) != 0)
+    return np.concatenate([[True], breaks])

@@ -1,0 +1,1 @@
+"""Piano recordings: spectra, notes without labels, and their report."""

@@ -1,0 +1,86 @@
+"""A house's submeters on the rows of a week: mean watts per row, absent where there was no reading.
+
+Owns the resampling and the choice of channels. The files' format is `nilm.recordings.ukdale`'s business.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.errors import InputFileError
+from nilm.recordings.ukdale import channel_file, read_channel, read_labels
+from nilm.results import TimeArray
+
+AGGREGATE_NAMES = frozenset({"aggregate", "mains", "site meter", "whole house"})
+
+
+@dataclass(frozen=True, eq=False)
+class Submeter:
+    """One submeter's power on the rows of a week."""
+
+    channel: int
+    name: str  # as labels.dat says it, any text
+    watts: NDArray[np.float64]  # (N,) mean over the row; NaN where it has no reading
+
+
+def submeter_files(house_folder: Path) -> list[Path]:
+    """The files that `read_submeters` would read and that exist: labels.dat and its channels."""
+    labels = house_folder / "labels.dat"
+    if not labels.is_file():
+        return []
+    try:
+        channels = read_labels(labels)
+    except InputFileError:
+        return [labels]
+    return [labels, *(p for c in channels if (p := channel_file(house_folder, c)).is_file())]
+
+
+def read_submeters(
+    house_folder: Path, start_utc: TimeArray, *, interval_s: float
+) -> tuple[list[Submeter], tuple[str, ...]]:
+    """The submeters of a house on rows (N,) that start at `start_utc`, and notes on what was left out.
+
+    Channels named as the whole house's meter are passed over. A house without labels.dat has none; a file
+    that cannot be read is left out and named in the notes.
+    """
+    labels_path = house_folder / "labels.dat"
+    if not labels_path.is_file():
+        return [], ("This house has no submeters (no labels.dat), so names are descriptions.",)
+    try:
+        labels = read_labels(labels_path)
+    except InputFileError as error:
+        return [], (f"The submeters were left out: {error}",)
+    times = start_utc.astype("datetime64[ns]").astype(np.int64) / 1e9
+    week_s = (float(times[0]), float(times[-1]) + interval_s) if len(times) else (0.0, 0.0)
+    found, notes = [], []
+    for channel, name in labels.items():
+        if name.strip().lower() in AGGREGATE_NAMES:
+            continue
+        try:
+            series = read_channel(channel_file(house_folder, channel), between_s=week_s)
+        except InputFileError as error:
+            notes.append(f"Submeter {channel} ({name}) was left out: {error}")
+            continue
+        watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, interval_s=interval_s)
+        found.append(Submeter(channel, name, watts))
+    return found, tuple(notes)
+
+
+def mean_on_rows(
+    time_s: NDArray[np.float64], values: NDArray[np.float64], start_utc: TimeArray, *, interval_s: float
+) -> NDArray[np.float64]:
+    """The mean (N,) of the readings within each row [start, start + interval_s); NaN where there is none.
+
+    time_s (M,) are UNIX times in order, values (M,).
+    """
+    start_s = start_utc.astype("datetime64[ns]").astype(np.int64) / 1e9
+    first = np.searchsorted(time_s, start_s, side="left")
+    after = np.searchsorted(time_s, start_s + interval_s, side="left")
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    count = after - first
+    mean = np.full(len(start_s), np.nan)
+    has = count > 0
+    mean[has] = (total[after[has]] - total[first[has]]) / count[has]
+    return mean

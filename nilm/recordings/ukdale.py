@@ -1,0 +1,311 @@
+"""UK-DALE as it lies on disk: which recordings a week has and when they start, calibration, submeters.
+
+Owns names, weeks, times and the small text files. It opens no recording: that is `nilm.recordings.waveforms`.
+Nothing here writes. Names in labels.dat are data from outside: they are passed on as text and never become a
+path.
+
+A house is a folder: `<year>/wkNN/vi-<unix time>.flac`, with the underscore as decimal point, and beside the
+years `calibration.cfg`, `labels.dat`, `channel_N.dat` and `mains.dat`. Weeks are ISO weeks in UTC.
+"""
+
+import configparser
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nilm.errors import InputFileError, OptionError
+
+HOUR_S = 3600
+EVER = (-math.inf, math.inf)
+DEFAULT_ADC_SCALE = 2.0**31  # houses 1 and 2: 24-bit samples stored in 32; house 5: 2**15
+
+_WEEK = re.compile(r"(\d{4})-wk(\d{2})", re.ASCII)
+_HOUR_NAME = re.compile(r"vi-(\d+(?:_\d+)?)\.flac", re.ASCII)
+_HOUSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
+
+
+def check_house(house: str) -> str:
+    """`house` itself if it is a safe folder name; OptionError if not (`../x` would leave the data root)."""
+    if not _HOUSE.fullmatch(house):
+        raise OptionError(f"house must be letters, digits, '_' and '-', such as house_1; got {house!r}")
+    return house
+
+
+@dataclass(frozen=True, order=True)
+class Week:
+    """One ISO week, Monday 00:00 UTC to the next; written `2015-wk01`."""
+
+    year: int
+    number: int
+
+    def __post_init__(self) -> None:
+        try:
+            date.fromisocalendar(self.year, self.number, 1)
+        except ValueError as error:
+            raise OptionError(f"there is no week {self.year}-wk{self.number:02d}: {error}") from error
+
+    @classmethod
+    def parse(cls, text: str) -> "Week":
+        """The week that `text` names; OptionError unless it is like `2015-wk01` and in the calendar."""
+        match = _WEEK.fullmatch(text)
+        if match is None:
+            raise OptionError(f"a week is written like 2015-wk01; got {text!r}")
+        return cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def of(cls, when: datetime) -> "Week":
+        """The week that holds an instant; a `when` without time zone is taken as UTC."""
+        utc = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+        calendar = utc.isocalendar()
+        return cls(calendar.year, calendar.week)
+
+    def __str__(self) -> str:
+        return f"{self.year}-wk{self.number:02d}"
+
+    @property
+    def start(self) -> datetime:
+        """Monday 00:00 UTC."""
+        monday = date.fromisocalendar(self.year, self.number, 1)
+        return datetime(monday.year, monday.month, monday.day, tzinfo=UTC)
+
+    @property
+    def end(self) -> datetime:
+        """The next Monday 00:00 UTC, which is no longer in the week."""
+        return self.start + timedelta(days=7)
+
+    @property
+    def next(self) -> "Week":
+        """The week after."""
+        return Week.of(self.end)
+
+    @property
+    def previous(self) -> "Week":
+        """The week before."""
+        return Week.of(self.start - timedelta(days=7))
+
+    @property
+    def folder(self) -> Path:
+        """Where the week's recordings lie below the house: `2015/wk01`."""
+        return Path(f"{self.year:04d}") / f"wk{self.number:02d}"
+
+
+def parse_weeks(text: str) -> list[Week]:
+    """The weeks of `2015-wk01:2015-wk08` (both ends included), of `2015-wk01`, or of several, with commas."""
+    weeks: list[Week] = []
+    for part in text.split(","):
+        first, colon, last = part.strip().partition(":")
+        start = Week.parse(first)
+        end = Week.parse(last) if colon else start
+        if end < start:
+            raise OptionError(f"the range {part.strip()!r} ends before it starts; write {last}:{first}")
+        while start <= end:
+            weeks.append(start)
+            start = start.next
+    return weeks
+
+
+def hour_start_s(name: str) -> float | None:
+    """The UNIX time (s, UTC) in a recording's name, `vi-1421625600_123456.flac`; None if it holds none."""
+    match = _HOUR_NAME.fullmatch(name)
+    return float(match[1].replace("_", ".")) if match else None
+
+
+def week_hours(house_folder: Path, week: Week) -> list[Path]:
+    """The recordings that may hold rows of `week`, sorted by name; empty if there is no such folder.
+
+    Every `*.flac` of the week's own folder is listed, also one whose name has no time, so that it can be
+    reported. From the folders before and after come those that by their names start in the hour before the
+    week or within it: an hour can straddle Monday, and the recorder named folders by London's clock.
+    """
+    hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
+    earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp()
+    for neighbour in (week.previous, week.next):
+        for path in (house_folder / neighbour.folder).glob("vi-*.flac"):
+            start_s = hour_start_s(path.name)
+            if start_s is not None and earliest < start_s < latest:
+                hours.setdefault(path.name, path)  # the same name in two folders is the same hour, copied
+    return [hours[name] for name in sorted(hours) if not name.startswith(".")]
+
+
+def weeks_present(house_folder: Path) -> list[Week]:
+    """The weeks whose folder holds at least one `*.flac`, in order of time; other folders are passed over."""
+    weeks = set()
+    for folder in house_folder.glob("[0-9][0-9][0-9][0-9]/wk[0-9][0-9]"):
+        try:
+            week = Week(int(folder.parent.name), int(folder.name[2:]))
+        except OptionError:
+            continue
+        if next(folder.glob("*.flac"), None) is not None:
+            weeks.add(week)
+    return sorted(weeks)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What turns samples in [−1, 1] into volts and amperes."""
+
+    volts_per_sample: float  # V at a sample of 1.0, the voltage channel's full scale
+    amps_per_sample: float  # A at a sample of 1.0
+
+
+def read_calibration(path: Path) -> Calibration:
+    """The calibration of a house; InputFileError if the file is missing, incomplete or out of range.
+
+    volts = volts_per_adc_step × adc_scale × sample. The recorder's file does not say how many steps full
+    scale is: 2³¹ for houses 1 and 2, which is taken if the section has no `adc_scale`; for house 5 add the
+    line `adc_scale = 32768` (docs/decisions/0020-adc-scale.md). `phase_difference` is ignored, as the data's
+    author advises.
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"), source=str(path))
+    except FileNotFoundError as error:
+        raise InputFileError(
+            f"{path} is missing; copy it from the data set, beside the years' folders"
+        ) from error
+    except OSError as error:
+        raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise InputFileError(f"{path} is not a configuration file: {error}") from error
+    if not parser.has_section("Calibration"):
+        raise InputFileError(f"{path} has no section [Calibration]; found {parser.sections()}")
+    adc_scale = _positive(parser, path, "adc_scale", default=DEFAULT_ADC_SCALE)
+    return Calibration(
+        volts_per_sample=_positive(parser, path, "volts_per_adc_step") * adc_scale,
+        amps_per_sample=_positive(parser, path, "amps_per_adc_step") * adc_scale,
+    )
+
+
+def _positive(
+    parser: configparser.ConfigParser, path: Path, key: str, *, default: float | None = None
+) -> float:
+    text = parser.get("Calibration", key, fallback=None)
+    if text is None:
+        if default is not None:
+            return default
+        raise InputFileError(f"{path} has no {key} in [Calibration]; the file is incomplete")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InputFileError(f"{path}: {key} must be a positive number, got {text!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class Series:
+    """Readings of one meter, in order of time."""
+
+    time_s: NDArray[np.float64]  # (N,) UNIX time
+    values: NDArray[np.float64]  # (N, columns) as they stand in the file
+    bad_lines: int  # lines left out: not numbers, too few of them, or a time already seen
+
+
+def read_channel(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
+    """A submeter's `channel_N.dat`: values (N, 1) in watts, about 6 s apart, gaps left as they are.
+
+    Only the readings from the first to before the second time of `between_s` (UNIX s) are read: a real
+    channel has years in it. The file is in order of time, as the logger writes it.
+    """
+    return _read_series(path, columns=1, between_s=between_s)
+
+
+def read_mains(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
+    """`mains.dat`: values (N, 3), active power (W), apparent power (VA) and voltage (V RMS)."""
+    return _read_series(path, columns=3, between_s=between_s)
+
+
+def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) -> Series:
+    first_s, end_s = between_s
+    try:
+        with path.open("rb") as file:
+            start = first_line_from(file, first_s)
+            stop = first_line_from(file, end_s)
+            file.seek(start)
+            text = file.read(max(stop - start, 0)).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = [row for line in lines if (row := _numbers(line, columns + 1)) is not None]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
+    _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
+    return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
+
+
+def first_line_from(file: BinaryIO, time_s: float) -> int:
+    """The offset of the first line of a meter's file whose time is at least `time_s`; its end if none is.
+
+    By bisection: the lines are in order of time, as the logger writes them.
+    """
+    size = file.seek(0, io.SEEK_END)
+    if math.isinf(time_s):
+        return 0 if time_s < 0 else size
+    low, high = 0, size  # every line that starts before low is too early; low is the start of a line
+    while low < high:
+        middle = (low + high) // 2
+        file.seek(middle)
+        file.readline()  # the rest of a line that starts before, or the line at low, which is read below
+        start, time = _next_time(file)
+        if start < high and time < time_s:
+            low = file.tell()
+        else:
+            high = middle
+    file.seek(low)
+    while True:
+        start, time = _next_time(file)
+        if time >= time_s:
+            return start
+
+
+def _next_time(file: BinaryIO) -> tuple[int, float]:
+    """Where the next line that has a time starts, and its time; (the end, ∞) if there is none."""
+    while True:
+        start = file.tell()
+        line = file.readline()
+        if not line:
+            return start, math.inf
+        try:
+            return start, float(line.split(maxsplit=1)[0])
+        except (ValueError, IndexError):
+            continue
+
+
+def _numbers(line: str, count: int) -> list[float] | None:
+    try:
+        values = [float(word) for word in line.split()]
+    except ValueError:
+        return None
+    return values if len(values) == count and all(map(math.isfinite, values)) else None
+
+
+def read_labels(path: Path) -> dict[int, str]:
+    """The submeters' names by channel, in the file's order; InputFileError names a line that is not one."""
+    try:
+        lines: Sequence[str] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    labels: dict[int, str] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        channel, _, name = line.strip().partition(" ")
+        if not (channel.isascii() and channel.isdigit() and name.strip()):
+            raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r}")
+        if int(channel) in labels:
+            raise InputFileError(f"{path}, line {number}: channel {channel} has a name already")
+        labels[int(channel)] = name.strip()
+    return labels
+
+
+def channel_file(house_folder: Path, channel: int) -> Path:
+    """The path of a submeter's readings: by its number, never by its name."""
+    return house_folder / f"channel_{channel:d}.dat"

@@ -1,0 +1,231 @@
+"""One phase-locked, calibrated mains cycle per instant from an hour-long recording, by seeking in it.
+
+Owns the reading of FLAC and the measures of a row. Which files there are is `nilm.recordings.ukdale`, the
+arithmetic of the phase lock `nilm.recordings.phase_lock`, the words of what is wrong
+`nilm.recordings.quality`. Recordings are only read.
+
+A row at the instant t, a multiple of the interval in UTC, is measured over the window [t, t + 0.225 s]: up to
+ten whole cycles from the first rising zero crossing on. Nothing else of the hour is decoded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+from nilm.errors import InputFileError, OptionError
+from nilm.recordings import quality
+from nilm.recordings.phase_lock import average_cycles, fit_fundamental
+from nilm.recordings.quality import Flag
+from nilm.recordings.tables import WeekTable, concatenate
+from nilm.recordings.ukdale import Calibration, hour_start_s
+
+RATE_HZ = 16_000
+CHANNELS = 2  # left is voltage, right is current
+SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequency
+FEWEST_CYCLES = 3  # below, a row at a file's edge is left to the next file
+FULL_SCALE = 1 - 2**-15
+BATCH_SAMPLES = 250_000  # in memory at a time, whatever the file's length and the interval
+
+FloatArray = NDArray[np.float64]
+FlagArray = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How rows are taken."""
+
+    interval_s: int = 120  # 1 to 3600, a divisor of an hour
+    n_points: int = 320  # D, 16 to 4096
+    n_cycles: int = 10  # averaged per row, 3 to 50
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.interval_s <= 3600 and 3600 % self.interval_s == 0):
+            raise OptionError(f"interval_s must divide an hour (1 to 3600 s), got {self.interval_s}")
+        if not 16 <= self.n_points <= 4096:
+            raise OptionError(f"n_points must be 16 to 4096, got {self.n_points}")
+        if not FEWEST_CYCLES <= self.n_cycles <= 50:
+            raise OptionError(f"n_cycles must be {FEWEST_CYCLES} to 50, got {self.n_cycles}")
+
+    @property
+    def window(self) -> int:
+        """Samples read per row: the cycles, one more for the first crossing, the interpolation's edges."""
+        return _samples_for(self.n_cycles)
+
+
+def _samples_for(n_cycles: int) -> int:
+    return round((n_cycles + 1) / SLOWEST_HZ * RATE_HZ) + 8
+
+
+class _Recording(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
+    """A recording that is read window by window, each after a seek of ours."""
+
+    def seekable(self) -> bool:
+        """False: after every read from a seekable file soundfile seeks again, half as costly as the read."""
+        return False
+
+
+class UnusableRecordingError(InputFileError):
+    """A recording of which no row can be used; the message is the reason, without the file's name."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one recording gave."""
+
+    table: WeekTable
+    dropped: dict[str, str]  # start of row, ISO → why it has no row
+    duration_s: float
+
+
+def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Reading:
+    """The rows of one recording; UnusableRecordingError if there is not one.
+
+    Reads 0.2% of the file. A file cut off anywhere is noticed all the same: its last sample cannot be read.
+    """
+    start_s = hour_start_s(path.name)
+    if start_s is None:
+        raise UnusableRecordingError("its name holds no time (expected vi-<unix time>.flac)")
+    tables: list[WeekTable] = []
+    dropped: dict[str, str] = {}
+    try:
+        with _Recording(path) as recording:
+            _check_format(recording)
+            duration_s = recording.frames / RATE_HZ
+            for instants_s, samples in _windows(recording, start_s, sampling):
+                table, reasons = _measure(instants_s, samples, calibration, sampling, path.name)
+                tables.append(table)
+                dropped |= reasons
+    except soundfile.LibsndfileError as error:
+        raise UnusableRecordingError(f"cannot be read as FLAC: {error.error_string}") from error
+    if not tables:
+        raise UnusableRecordingError(
+            f"too short for one row ({duration_s:.3f} s from {quality.iso(start_s)})"
+        )
+    table = concatenate(tables)
+    if not len(table):
+        raise UnusableRecordingError(
+            "; ".join(f"{reason} in every row" for reason in sorted(set(dropped.values())))
+        )
+    return Reading(table.take(np.argsort(table.start_utc)), dropped, duration_s)
+
+
+def _check_format(recording: _Recording) -> None:
+    """Raise unless the recording is a whole FLAC in the data set's format."""
+    if recording.format != "FLAC":
+        raise UnusableRecordingError(f"is {recording.format}, not FLAC")
+    if recording.samplerate != RATE_HZ:
+        raise UnusableRecordingError(f"sample rate {recording.samplerate} Hz, expected {RATE_HZ} Hz")
+    if recording.channels != CHANNELS:
+        raise UnusableRecordingError(f"{recording.channels} channels, expected 2 (voltage, current)")
+    if recording.frames >= 2**36:  # the most that a FLAC header can state; libsndfile's "unknown" is larger
+        raise UnusableRecordingError("its header states no length: the recorder did not finish the file")
+    if recording.frames == 0:
+        raise UnusableRecordingError("holds no samples")
+    try:
+        recording.seek(recording.frames - 1)
+        complete = len(recording.read(1)) == 1
+    except soundfile.LibsndfileError:
+        complete = False
+    if not complete:
+        raise UnusableRecordingError(f"truncated: the last of its {recording.frames} samples cannot be read")
+
+
+def _windows(
+    recording: _Recording, start_s: float, sampling: Sampling
+) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+    """Instants (R,) in UNIX seconds and samples (R, S, 2), in batches of windows of one length S.
+
+    A window that reaches over an edge of the file is a batch of its own, if enough of it lies inside.
+    """
+    interval_s, length = sampling.interval_s, sampling.window
+    end_s = start_s + recording.frames / RATE_HZ
+    instants = np.arange(int(start_s // interval_s) * interval_s, int(end_s) + 1, interval_s)
+    first = np.rint((instants - start_s) * RATE_HZ).astype(np.int64)
+    begin, end = np.maximum(first, 0), np.minimum(first + length, recording.frames)
+    for size in np.unique(end - begin):
+        if size < _samples_for(FEWEST_CYCLES):
+            continue
+        of_size = np.flatnonzero(end - begin == size)
+        for rows in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
+            samples = np.empty((len(rows), int(size), CHANNELS))
+            for index, row in enumerate(rows):
+                recording.seek(int(begin[row]))
+                if len(recording.read(out=samples[index])) != size:
+                    raise UnusableRecordingError(f"damaged: sample {begin[row]} cannot be read")
+            yield instants[rows], samples
+
+
+def _measure(
+    instants_s: NDArray[np.int64],
+    samples: FloatArray,
+    calibration: Calibration,
+    sampling: Sampling,
+    name: str,
+) -> tuple[WeekTable, dict[str, str]]:
+    """The rows that can be phase-locked, and why the others cannot; samples (R, S, 2) as read."""
+    voltage = fit_fundamental(samples[:, :, 0], rate_hz=RATE_HZ)
+    cycles, n_cycles = average_cycles(
+        samples, voltage, rate_hz=RATE_HZ, n_cycles=sampling.n_cycles, n_points=sampling.n_points
+    )
+    offset = cycles.mean(axis=2)
+    cycles -= offset[:, :, None]
+    voltage_v = cycles[:, 0] * calibration.volts_per_sample
+    current_a = cycles[:, 1] * calibration.amps_per_sample
+    rms_v, rms_a = (np.sqrt(np.mean(wave**2, axis=1)) for wave in (voltage_v, current_a))
+    swapped_v = rms_a / calibration.amps_per_sample * calibration.volts_per_sample
+    problems = (  # the first that applies to a row is its reason
+        (quality.SWAPPED, _plausible_v(swapped_v) & ~_plausible_v(rms_v)),
+        (quality.NO_VOLTAGE, voltage.amplitude * calibration.volts_per_sample / np.sqrt(2) < 50),
+        (quality.NO_LOCK, np.abs(voltage.hz - 50) > 5),
+        (quality.CUT_SHORT, n_cycles < FEWEST_CYCLES),
+    )
+    keep = ~np.any([wrong for _, wrong in problems], axis=0)
+    dropped = {
+        quality.iso(instants_s[row]): next(reason for reason, wrong in problems if wrong[row])
+        for row in np.flatnonzero(~keep)
+    }
+    clipped_v, clipped_a = (np.any(np.abs(samples[:, :, c]) >= FULL_SCALE, axis=1) for c in range(CHANNELS))
+    offset_v = np.abs(offset[:, 0]) * calibration.volts_per_sample
+    flags = _flags(
+        {
+            Flag.CLIPPED_VOLTAGE: clipped_v,
+            Flag.CLIPPED_CURRENT: clipped_a,
+            Flag.FEW_CYCLES: n_cycles < sampling.n_cycles,
+            Flag.DC_OFFSET: (offset_v > 0.01 * rms_v) | (np.abs(offset[:, 1]) > 0.005),
+            Flag.ODD_FREQUENCY: np.abs(voltage.hz - 50) > 0.5,
+            Flag.ODD_VOLTAGE: ~_plausible_v(rms_v),
+            Flag.DISTORTED: voltage.misfit > 0.15,
+        }
+    )
+    fundamental_v, fundamental_a = (np.fft.rfft(wave, axis=1)[:, 1] for wave in (voltage_v, current_a))
+    table = WeekTable(
+        start_utc=instants_s.astype("datetime64[s]").astype("datetime64[ns]"),
+        current_a=current_a.astype(np.float32),
+        voltage_v=voltage_v.astype(np.float32),
+        mains_hz=voltage.hz,
+        rms_v=rms_v,
+        rms_a=rms_a,
+        active_w=np.mean(voltage_v * current_a, axis=1),
+        reactive_var=2 * np.imag(fundamental_v * np.conj(fundamental_a)) / sampling.n_points**2,
+        apparent_va=rms_v * rms_a,
+        n_cycles=n_cycles.astype(np.int16),
+        source_file=np.full(len(instants_s), name),
+        flags=flags,
+        interval_s=sampling.interval_s,
+    )
+    return table.take(keep), dropped
+
+
+def _plausible_v(rms_v: FloatArray) -> NDArray[np.bool_]:
+    return (rms_v >= 150) & (rms_v <= 300)
+
+
+def _flags(conditions: dict[Flag, NDArray[np.bool_]]) -> FlagArray:
+    flags = np.zeros(len(next(iter(conditions.values()))), dtype=np.uint16)
+    for flag, on in conditions.items():
+        flags[on] |= flag.value
+    return flags

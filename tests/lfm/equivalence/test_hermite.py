@@ -1,0 +1,69 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lfm import InvalidInputError, RankDeficientError, lattice_index
+from lfm.equivalence.hermite import row_lattice
+
+
+def _minors(Z: np.ndarray) -> list[int]:
+    rows = np.unique(Z, axis=0).astype(float)
+    return [
+        round(np.linalg.det(rows[list(chosen)]))
+        for chosen in itertools.combinations(range(len(rows)), Z.shape[1])
+    ]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=150, deadline=None)
+def test_the_index_is_the_gcd_of_all_minors(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(1, 6))
+    Z = (rng.random((int(rng.integers(K, K + 5)), K)) < 0.6).astype(np.uint8)
+    if np.linalg.matrix_rank(Z.astype(float)) < K:
+        with pytest.raises(RankDeficientError):
+            lattice_index(Z)
+        return
+    assert lattice_index(Z) == math.gcd(*_minors(Z))
+    lattice = row_lattice(Z)
+    H = lattice.basis.astype(int)
+    assert np.array_equal(H, np.triu(H))
+    assert math.prod(np.diag(H)) == lattice.index
+    assert lattice.coordinates is not None
+    distinct = {tuple(row) for row in lattice.coordinates @ H}
+    assert distinct == {tuple(row) for row in Z}
+
+
+def test_a_large_index_of_a_square_matrix_is_its_determinant() -> None:
+    K = 30  # the complement of the identity has determinant ±(K − 1)
+    assert lattice_index(1 - np.eye(K, dtype=int)) == K - 1
+
+
+def test_blocks_with_index_two_multiply() -> None:
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=np.uint8)  # determinant −2
+    Z = np.kron(np.eye(15, dtype=np.uint8), pairs)
+    assert lattice_index(Z) == 2**15
+
+
+def test_an_index_beyond_int64_is_exact_too() -> None:
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=np.uint8)
+    Z = np.kron(np.eye(34, dtype=np.uint8), pairs)
+    assert lattice_index(Z) == 2**34
+    more = np.vstack([Z, np.eye(Z.shape[1], dtype=np.uint8)[0]])
+    assert lattice_index(more) == 2**33
+
+
+def test_real_features_that_come_and_go_generate_every_integer_vector() -> None:
+    Z = (np.random.default_rng(0).random((500, 30)) < 0.5).astype(np.uint8)
+    assert lattice_index(Z) == 1
+
+
+def test_nan_and_non_binary_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="Z holds 1 entries that are NaN"):
+        lattice_index([[1.0, np.nan], [0.0, 1.0]])
+    with pytest.raises(InvalidInputError, match="Z must hold only 0 and 1"):
+        lattice_index([[1, 2], [0, 1]])

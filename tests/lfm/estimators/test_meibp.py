@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lfm import hamming_error, synthetic
+from lfm.errors import InvalidInputError
+from lfm.estimators.base import Rounds
+from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
+from lfm.estimators.meibp import MEIBP, _Search
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([MEIBP(n_components=3, random_state=0)])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def nonnegative_images(K, N, n_pdc, seed, noise=0.1):
+    return synthetic.images(K, N, n_pdc, noise, np.random.default_rng(seed), nonnegative=True)
+
+
+def test_a_feature_that_no_row_uses_is_deleted_and_the_number_only_falls():
+    rng = np.random.default_rng(2)
+    X = np.maximum(
+        rng.integers(0, 2, (200, 1)) * rng.random(30) * 3 + 0.05 * rng.standard_normal((200, 30)), 0
+    )
+    model = MEIBP(12, random_state=0).fit(X)
+    assert model.Z_.shape[1] < 12
+    assert np.all(model.Z_.sum(axis=0) > 0)
+    assert model.W_.shape == (model.Z_.shape[1], 30)
+
+
+def test_images_are_recovered_and_features_are_nonnegative():
+    data = nonnegative_images(6, 300, 0, 3)
+    model = MEIBP(6, random_state=0).fit(data.X)
+    assert hamming_error(model.Z_, data.truth.Z) == 0
+    assert model.converged_
+    assert np.all(model.W_ >= 0)
+    assert np.all(np.diff(model.objective_trace_) >= 0)
+
+
+def test_negative_data_are_refused_with_their_number():
+    X = np.ones((10, 3))
+    X[2, 1] = -0.25
+    with pytest.raises(InvalidInputError, match=r"1 entries of X, the least -0\.25.*LatentLasso"):
+        MEIBP(2).fit(X)
+
+
+def test_data_of_zeros_end_without_features():
+    model = MEIBP(2, random_state=0).fit(np.zeros((20, 3)))
+    assert model.solution_.residual(np.zeros((20, 3))) < 1e-3
+
+
+def test_seed_callback_and_convergence():
+    data = nonnegative_images(5, 100, 2, 4)
+    heard = []
+    one = MEIBP(5, random_state=3, n_init=1, callback=lambda *args: heard.append(args)).fit(data.X)
+    two = clone(one).set_params(callback=None).fit(data.X)
+    np.testing.assert_array_equal(one.Z_, two.Z_)
+    assert heard == list(enumerate(one.objective_trace_, start=1))
+    with pytest.warns(ConvergenceWarning, match="raise max_iter = 1"):
+        MEIBP(5, random_state=0, max_iter=1).fit(data.X)
+    with pytest.raises(InvalidInputError, match="n_init must be an integer of at least 1, got 0"):
+        MEIBP(5, n_init=0).fit(data.X)
+
+
+def bound_of_truth(data, K):
+    """The bound that the updates reach from the true Z and W."""
+    alpha = (1 + K) / (1 + np.sum(1 / np.arange(1, len(data.X) + 1)))
+    state = State(data.X, data.truth.Z.copy(), Posterior.at(data.truth.W, np.full(K, 0.01)), 1.0)
+    for _ in range(20):
+        update_features(state)
+        update_scales(state, data.X, 1e-9)
+        update_all_rows(state, data.X, alpha, np.random.default_rng(0))
+    return state.bound(data.X, alpha)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dependent_features_reach_the_bound_of_the_truth(seed):
+    data = nonnegative_images(8, 300, 6, seed)
+    model = MEIBP(8, random_state=0).fit(data.X)
+    assert model.objective_trace_[-1] >= bound_of_truth(data, 8) - 1e-3 * abs(model.objective_trace_[-1])
+    assert np.all(np.diff(model.objective_trace_) >= 0)
+
+
+def test_features_that_share_a_column_are_put_right():
+    rng = np.random.default_rng(1)
+    data = nonnegative_images(4, 200, 0, 5)
+    search = _Search(data.X, 4, 100, 1e-3, rng)
+    halves = data.truth.W[[0, 0, 1, 2]] * np.array([[0.4], [0.6], [1.0], [1.0]])
+    stuck = State(data.X, data.truth.Z[:, [0, 0, 1, 2]].copy(), Posterior.at(halves, np.full(4, 0.01)), 0.3)
+    update_features(stuck)
+    moved = search._with_exchanges(stuck)
+    assert moved is not None
+    search._climb(moved, Rounds(None))
+    assert hamming_error(moved.Z, data.truth.Z) == 0

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from lfm.hopper.repeats import MAX_GROUPS, agreed_features, majority, repeated_rows
+from lfm.synthetic import constrained_states
+
+
+def _recurring(
+    seed: int, *, noise: float = 0.05, N: int = 600
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Twelve different states of four features, each many times over: (X, Z, W, which state)."""
+    rng = np.random.default_rng(seed)
+    states = np.unique(constrained_states(200, 4, [], rng), axis=0)[1:13]
+    which = rng.integers(len(states), size=N)
+    Z, W = states[which], rng.standard_normal((4, 30))
+    return Z @ W + noise * rng.standard_normal((N, 30)), Z, W, which
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.2])
+def test_rows_are_in_one_group_exactly_where_their_states_agree(noise: float) -> None:
+    X, _, _, which = _recurring(0, noise=noise)
+    group = repeated_rows(X, 4)
+    assert group is not None
+    np.testing.assert_array_equal(group[:, None] == group, which[:, None] == which)
+
+
+def test_the_unit_of_x_does_not_matter() -> None:
+    X = _recurring(1)[0]
+    np.testing.assert_array_equal(repeated_rows(X, 4), repeated_rows(1e6 * X, 4))
+
+
+def test_nothing_is_said_where_noise_cannot_be_told_from_signal() -> None:
+    rng = np.random.default_rng(0)
+    assert repeated_rows(rng.standard_normal((50, 4)), 4) is None
+    assert repeated_rows(rng.standard_normal((4, 50)), 4) is None
+    np.testing.assert_array_equal(repeated_rows(np.zeros((5, 3)), 1), 0)
+
+
+def test_rows_that_hardly_recur_are_given_up() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((MAX_GROUPS + 1, 2)) @ rng.standard_normal((2, 5))
+    assert repeated_rows(X, 2) is None
+
+
+def test_the_majority_decides_and_a_tie_changes_nothing() -> None:
+    Z = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [0, 1]], dtype=np.uint8)
+    group = np.array([0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(majority(Z, group), [[1, 1], [1, 1], [1, 1], [1, 0], [0, 1]])
+
+
+def test_groups_that_voted_wrongly_hardly_move_the_features() -> None:
+    X, Z, W, which = _recurring(2, noise=1e-3)
+    wrong = Z.copy()
+    wrong[which == 0] ^= 1  # one state of twelve has all of its bits inverted
+    robust = agreed_features(wrong, X, which)
+    squares = np.linalg.lstsq(wrong.astype(float), X, rcond=None)[0]
+    assert np.abs(robust - W).max() < 0.01
+    assert np.abs(squares - W).max() > 0.3
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1])
+def test_votes_set_right_what_was_flipped(share: float) -> None:
+    X, Z, _, _ = _recurring(3)
+    flipped = Z ^ (np.random.default_rng(3).random(Z.shape) < share)
+    group = repeated_rows(X, 4)
+    assert group is not None
+    np.testing.assert_array_equal(majority(flipped, group), Z)

@@ -1,0 +1,87 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betaln, gammaln
+
+from lfm.switching.partition import MEAN_SPREAD, N_BINS, Activations, best_partition, settle
+
+
+def some(size, *, duration=None, company=None, context=None, together=False, drift=0.01) -> Activations:
+    """Activations of these sizes, alike and one after the other unless said otherwise."""
+    R = len(size)
+    first = np.zeros(R, dtype=np.int64) if together else 10 * np.arange(R)
+    zeros = np.zeros(R, dtype=np.int64)
+    return Activations(
+        size=np.asarray(size, dtype=float),
+        variance=np.full(R, drift**2),
+        duration=zeros if duration is None else np.asarray(duration),
+        company=zeros if company is None else np.asarray(company),
+        context=np.zeros((R, 1), dtype=np.uint8) if context is None else np.asarray(context, np.uint8),
+        first=first,
+        end=first + 4,
+    )
+
+
+def evidence_in_closed_form(label: np.ndarray, a: Activations) -> float:
+    """The same from marginal likelihoods class by class, with no recursion."""
+    total = 0.0
+    for c in np.unique(label):
+        mine = label == c
+        n = int(mine.sum())
+        cov = np.diag(a.variance[mine]) + MEAN_SPREAD**2
+        total += stats.multivariate_normal(np.ones(n), cov).logpdf(a.size[mine])
+        total += gammaln(n)  # (n − 1)! of the Chinese restaurant with concentration 1
+        for values in (a.duration[mine], a.company[mine]):
+            counts = np.bincount(values, minlength=N_BINS)
+            total += gammaln(N_BINS / 2) - gammaln(n + N_BINS / 2)
+            total += np.sum(gammaln(counts + 0.5) - gammaln(0.5))
+        for column in a.context[mine].T:
+            on = int(column.sum())
+            total += betaln(on + 0.5, n - on + 0.5) - betaln(0.5, 0.5)
+    return float(total)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_evidence_is_the_marginal_likelihood(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    R = 9
+    a = some(
+        1 + 0.05 * rng.standard_normal(R),
+        duration=rng.integers(0, N_BINS, R),
+        company=rng.integers(0, N_BINS, R),
+        context=rng.integers(0, 2, (R, 3)),
+    )
+    label = rng.integers(0, 3, R)
+    assert settle(label, a, sweeps=0)[1] == pytest.approx(evidence_in_closed_form(label, a))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_partition_of_seven_is_better(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a = some(
+        1 + np.repeat([0.0, 0.03], [3, 4]) + 0.01 * rng.standard_normal(7), duration=[0, 0, 0, 3, 3, 3, 3]
+    )
+    best = max(settle(np.array(label), a, sweeps=0)[1] for label in itertools.product(range(4), repeat=7))
+    assert best_partition(np.zeros(7, dtype=np.int64), a)[1] == pytest.approx(best)
+
+
+def test_sizes_that_only_scatter_are_one_class() -> None:
+    size = 1 + 0.01 * np.random.default_rng(0).standard_normal(60)
+    assert best_partition(np.zeros(60, dtype=np.int64), some(size))[0].max() == 0
+
+
+def test_durations_tell_sizes_apart_that_overlap() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 30)
+    size = 1 + 0.03 * truth + 0.02 * rng.standard_normal(60)
+    apart = some(size, duration=np.where(truth, 4, 1), company=np.where(truth, 2, 6), drift=0.02)
+    found, _ = best_partition(np.zeros(60, dtype=np.int64), apart)
+    assert found.max() == 1
+    assert np.array_equal(found, truth) or np.array_equal(found, 1 - truth)
+
+
+def test_two_at_the_same_time_are_two() -> None:
+    found, _ = best_partition(np.array([0, 1]), some([1.0, 1.0], together=True))
+    assert found[0] != found[1]

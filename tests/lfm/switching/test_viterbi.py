@@ -1,0 +1,75 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from lfm.switching.segments import Segments, States
+from lfm.switching.viterbi import GLITCH, SWITCH, decode_segments
+
+
+def chain(means, lengths, follows):
+    S = len(means)
+    segments = Segments(np.cumsum([0, *lengths[:-1]]), np.asarray(lengths), means, np.asarray(follows))
+    return segments, States(np.arange(S), means, np.asarray(lengths, dtype=float))
+
+
+def cheapest(segments, G, level):
+    """Every sequence of codes, in full."""
+    codes = np.array(list(itertools.product([0, 1], repeat=len(G))))
+    S = len(segments.start)
+    misfit = (
+        0.5 * segments.length[:, None] * np.sum((segments.mean[:, None] - level - codes @ G) ** 2, axis=2)
+    )
+    best = np.inf
+    for path in itertools.product(range(len(codes)), repeat=S):
+        cost = sum(misfit[s, path[s]] for s in range(S))
+        for s in range(1, S):
+            if segments.follows[s]:
+                cost += SWITCH * np.count_nonzero(codes[path[s]] != codes[path[s - 1]])
+        if cost < best:
+            best, best_path = cost, path
+    return best, codes[list(best_path)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_path_is_the_cheapest_of_all(seed):
+    rng = np.random.default_rng(seed)
+    G = rng.normal(scale=2.5, size=(3, 2))  # features near the noise: closest codes alone would not do
+    level = rng.normal(size=2)
+    means = level + rng.integers(0, 2, size=(4, 3)) @ G + rng.normal(scale=0.7, size=(4, 2))
+    segments, states = chain(means, [2, 3, 2, 4], [False, True, seed % 2 == 0, True])
+    path = decode_segments(segments, states, G, level)
+    cost, Z = cheapest(segments, G, level)
+    assert path.cost == pytest.approx(cost)
+    np.testing.assert_array_equal(path.Z, Z)
+    assert not path.glitch.any()
+
+
+def test_features_twice_as_many_as_dimensions_some_of_them_collinear():
+    rng = np.random.default_rng(0)
+    G = 40 * rng.normal(size=(16, 8))
+    G[5:9] = np.outer([1.7, 2.9, 4.3, 3.1], G[0])
+    Z = np.zeros((40, 16), dtype=np.uint8)
+    for s in range(1, 40):
+        Z[s] = Z[s - 1]
+        Z[s, rng.integers(16)] ^= 1
+    means = Z @ G + rng.normal(scale=0.1, size=(40, 8))
+    segments, states = chain(means, [100] * 40, [False] + [True] * 39)
+    np.testing.assert_array_equal(decode_segments(segments, states, G, np.zeros(8)).Z, Z)
+
+
+def test_a_spoilt_row_is_passed_over_at_a_bounded_cost():
+    G = np.array([[100.0, 0.0], [0.0, 80.0]])
+    means = np.array([[0.0, 0.0], [-900.0, 500.0], [0.0, 0.0]])
+    segments, states = chain(means, [5, 1, 5], [False, True, True])
+    path = decode_segments(segments, states, G, np.zeros(2))
+    np.testing.assert_array_equal(path.glitch, [False, True, False])
+    np.testing.assert_array_equal(path.Z, np.zeros((3, 2)))
+    assert path.cost == pytest.approx(GLITCH)
+
+
+def test_without_features_all_misfit_is_left():
+    segments, states = chain(np.array([[1.0], [3.0]]), [2, 1], [False, True])
+    path = decode_segments(segments, states, np.zeros((0, 1)), np.array([1.0]))
+    assert path.Z.shape == (2, 0)
+    assert path.cost == pytest.approx(2.0)

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from lfm import Solution
+from nilm.disaggregate.estimate import (
+    check_components,
+    check_estimator,
+    fit_estimator,
+    independent,
+    refitted_if_poor,
+    warmer,
+    with_misfits_decoded,
+    without_traces,
+)
+from nilm.errors import NothingUsableError, OptionError
+from nilm.simulate.house import observe, simulated_house
+
+HOUSE = simulated_house(seed=2, days=2, n_appliances=4, n_points=64)
+X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
+
+
+def test_names_of_estimators() -> None:
+    assert check_estimator("auto") == "switching"
+    with pytest.raises(OptionError, match=r"latent-lasso.*got 'magic'"):
+        check_estimator("magic")
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "many"])
+def test_numbers_of_components_out_of_range_are_refused(bad) -> None:
+    with pytest.raises(OptionError, match="components must be auto or a whole number"):
+        check_components(bad)
+
+
+def test_currents_are_signed_so_meibp_is_refused_in_words() -> None:
+    with pytest.raises(OptionError, match=r"meibp cannot explain this data.*negative"):
+        fit_estimator(X, HOUSE.gap_before, "meibp", 4, 0, None, [])
+
+
+def test_features_that_the_data_cannot_separate_are_joined_at_the_same_product() -> None:
+    never = np.zeros((len(HOUSE.Z), 1), np.uint8)
+    Z = np.hstack([HOUSE.Z, HOUSE.Z[:, [1]], never])
+    W = np.vstack([HOUSE.W, 0.5 * HOUSE.W[[1]], HOUSE.W[[2]]])
+    solution = Solution(Z, W)
+    notes: list[str] = []
+    joined = independent(solution, notes)
+    assert joined.K == 4
+    np.testing.assert_allclose(joined.product(), solution.product(), atol=1e-9)
+    assert "2 of 6 features" in notes[0]
+    assert independent(joined, []) is joined
+    with pytest.raises(NothingUsableError, match="no appliance is ever on"):
+        independent(Solution(never, HOUSE.W[:1]), [])
+
+
+def test_known_waveforms_are_carried_over_only_if_they_explain_the_week() -> None:
+    notes: list[str] = []
+    split = Solution(
+        np.hstack([HOUSE.Z, HOUSE.Z[:, [1]] * (np.arange(len(X)) % 2)[:, None].astype(np.uint8)]),
+        np.vstack([HOUSE.W, np.zeros((1, 64))]),
+    )
+    warm = warmer(split, X, HOUSE.W * 1.01, notes)
+    np.testing.assert_array_equal(warm.Z, HOUSE.Z)
+    assert "carried over" in notes[0]
+    assert warmer(split, X, HOUSE.W[:2], []) is split
+
+
+def test_traces_are_left_out_and_said() -> None:
+    trace = (np.arange(len(X)) % 3 == 0).astype(np.uint8)[:, None]
+    solution = Solution(np.hstack([HOUSE.Z, trace]), np.vstack([HOUSE.W, np.full((1, 64), 0.001)]))
+    notes: list[str] = []
+    left = without_traces(solution, notes)
+    np.testing.assert_array_equal(left.Z, HOUSE.Z)
+    np.testing.assert_array_equal(left.W, HOUSE.W)
+    assert "1 features of less than 5 mA" in notes[0]
+    alone = Solution(trace, np.full((1, 64), 0.001))
+    assert without_traces(alone, []) is alone
+
+
+def test_single_rows_that_were_missed_grossly_are_decoded_again_and_drift_changes_nothing() -> None:
+    kettle = HOUSE.names.index("kettle")
+    rows = np.flatnonzero(HOUSE.Z[:, kettle])
+    Z = HOUSE.Z.copy()
+    Z[rows[0], kettle] = 0
+    found = with_misfits_decoded(Solution(Z, HOUSE.W), X)
+    np.testing.assert_array_equal(found.Z, HOUSE.Z)
+    drifted = X.copy()
+    drifted[rows] += 0.1 * HOUSE.W[kettle]
+    exact = Solution(HOUSE.Z, HOUSE.W)
+    assert with_misfits_decoded(exact, drifted) is exact
+
+
+def test_a_week_that_on_and_off_cannot_explain_is_said_to_be_so() -> None:
+    notes: list[str] = []
+    good = Solution(HOUSE.Z, HOUSE.W)
+    assert refitted_if_poor(good, X, notes) is good
+    assert notes == []
+    sun = np.outer(np.sin(np.linspace(0, 40, len(X))) ** 2, -10 * np.sign(HOUSE.voltage_v))
+    poor = refitted_if_poor(good, X + sun, notes)
+    assert poor.residual(X + sun) < good.residual(X + sun)
+    assert "varies continuously" in notes[0]

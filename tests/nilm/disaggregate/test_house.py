@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+
+from lfm import hamming_error
+from nilm.disaggregate.house import disaggregate, factorise, hop_house
+from nilm.errors import NothingUsableError, OptionError
+from nilm.simulate import loads
+from nilm.simulate.house import drop_rows, observe, simulated_house
+from nilm.simulate.solar import with_solar
+
+HOUSE = simulated_house(seed=4, days=3, n_appliances=6, n_points=64)
+X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
+
+
+def test_a_house_is_found_from_its_currents_alone() -> None:
+    found = disaggregate(X, HOUSE.voltage_v, start_utc=HOUSE.start_utc)
+    assert found.solution.K == 6
+    assert hamming_error(found.solution.Z, HOUSE.Z) == 0
+    np.testing.assert_allclose(np.sort(found.watts), np.sort(HOUSE.watts), rtol=0.01, atol=0.5)
+    assert (found.watts > 0).all()
+    assert found.at_noise_floor
+    assert found.in_fit.all()
+    assert found.solution.residual(X) == pytest.approx(found.baseline.residual(X), rel=1e-6)
+    np.testing.assert_array_equal(found.row, np.arange(len(X)))
+    assert found.diagnosis.bias_features != ()
+
+
+def test_the_same_seed_gives_the_same_answer_and_voltage_may_come_per_row() -> None:
+    a = disaggregate(X, HOUSE.voltage_v)
+    b = disaggregate(X, np.broadcast_to(HOUSE.voltage_v, X.shape))
+    np.testing.assert_array_equal(a.solution.Z, b.solution.Z)
+    np.testing.assert_allclose(a.solution.W, b.solution.W, rtol=1e-12)
+
+
+def test_unfit_rows_are_left_out_of_the_fit_and_read_afterwards_where_possible() -> None:
+    spoilt = X.copy()
+    clipped = np.flatnonzero(HOUSE.Z[:, HOUSE.names.index("kettle")])[:3]
+    spoilt[clipped] = np.clip(spoilt[clipped], -9, 9)
+    spoilt[100] = 50.0  # nothing that was ever seen
+    spoilt[200] = np.nan
+    fit = np.ones(len(X), bool)
+    fit[[*clipped, 100]] = False
+    found = disaggregate(spoilt, HOUSE.voltage_v, fit_for_use=fit)
+    assert set(range(len(X))) - set(found.row.tolist()) == {100, 200}
+    assert set(found.row[~found.in_fit].tolist()) == set(clipped.tolist())
+    assert hamming_error(found.solution.Z, HOUSE.Z[found.row]) == 0
+    assert hamming_error(found.baseline.Z, HOUSE.Z[found.row]) < 0.5
+
+
+def test_gaps_between_rows_are_no_switches() -> None:
+    house = drop_rows(HOUSE, share=0.05, rng=np.random.default_rng(1))
+    rows = observe(house, noise_a=0.02, rng=np.random.default_rng(2))
+    found = disaggregate(rows, house.voltage_v, start_utc=house.start_utc)
+    assert hamming_error(found.solution.Z, house.Z) < 0.002
+
+
+def test_an_upside_down_baseline_is_turned_over() -> None:
+    start = factorise(X, HOUSE.voltage_v, gap_before=HOUSE.gap_before)
+    Z, W = start.solution.Z.copy(), start.solution.W.copy()
+    steady = int(np.flatnonzero(Z.all(axis=0))[0])
+    other = (steady + 1) % Z.shape[1]
+    Z[:, other] = 1 - Z[:, other]
+    W[steady] += W[other]
+    W[other] *= -1
+    flipped = type(start)(**{**vars(start), "solution": type(start.solution)(Z, W)})
+    found = hop_house(flipped, X, HOUSE.voltage_v)
+    assert hamming_error(found.baseline.Z, HOUSE.Z) > 0.05
+    assert hamming_error(found.solution.Z, HOUSE.Z) == 0
+    assert "inverted" in {c.kind.value for c in found.hop.corrections}
+
+
+def test_the_papers_prior_is_there_on_request() -> None:
+    found = disaggregate(X, HOUSE.voltage_v, prior="paper")
+    assert "paper" in found.priors
+    with pytest.raises(OptionError, match="prior must be one of"):
+        disaggregate(X, HOUSE.voltage_v, prior="mine")
+
+
+def test_more_components_than_states_are_said_in_words() -> None:
+    found = disaggregate(X, HOUSE.voltage_v, components=25)
+    assert found.solution.K == 6
+    assert any("25 appliances were asked for; the data holds 6" in note for note in found.notes)
+
+
+def test_two_hours_of_rows_are_enough_to_say_something() -> None:
+    found = disaggregate(X[:60], HOUSE.voltage_v)
+    assert found.solution.residual(X[:60]) / np.linalg.norm(X[:60]) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("current", "voltage", "words"),
+    [
+        (np.zeros((0, 64)), HOUSE.voltage_v, "current_a must have shape"),
+        (X, HOUSE.voltage_v[:-1], "voltage_v must have shape"),
+        (X, np.full(64, np.nan), "NaN"),
+    ],
+)
+def test_what_is_no_week_of_waveforms_is_refused(current, voltage, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        disaggregate(current, voltage)
+
+
+def test_nothing_usable_is_an_error_that_says_so() -> None:
+    with pytest.raises(NothingUsableError, match="0 of 2160 rows are fit"):
+        disaggregate(X, HOUSE.voltage_v, fit_for_use=np.zeros(len(X), bool))
+
+
+def test_a_generator_is_recognised_said_and_keeps_its_negative_watts() -> None:
+    sun = ((np.arange(len(X)) % 720 > 300) & (np.arange(len(X)) % 720 < 500)).astype(np.uint8)
+    panels = -loads.resistive(HOUSE.voltage_v, 1500)
+    found = disaggregate(X + np.outer(sun, panels), HOUSE.voltage_v, start_utc=HOUSE.start_utc)
+    assert found.feeds_in
+    assert any("generator" in note for note in found.notes)
+    assert hamming_error(found.solution.Z, np.column_stack([HOUSE.Z, sun])) == 0
+    np.testing.assert_allclose(np.sort(found.watts), np.sort([*HOUSE.watts, -1500]), rtol=0.01, atol=0.5)
+
+
+def test_appliances_are_found_beside_panels_that_follow_the_sun() -> None:
+    with_sun, profile = with_solar(HOUSE, np.random.default_rng(3))
+    rows = observe(HOUSE, noise_a=0.002, rng=np.random.default_rng(0))
+    rows += np.outer(profile[:, -1], with_sun.W[-1])
+    fit = np.ones(len(rows), bool)
+    fit[[350, 1000]] = False  # one by day, one by night
+    found = disaggregate(rows, HOUSE.voltage_v, start_utc=HOUSE.start_utc, fit_for_use=fit)
+    assert found.feeds_in
+    assert found.solution.K == found.baseline.K == 7
+    assert hamming_error(found.solution.Z[:, :-1], HOUSE.Z) == 0
+    assert hamming_error(found.solution.Z, with_sun.Z) < 0.001
+    # The washing machine ran by day alone, where a switch is known no better than the sun's step beside it.
+    np.testing.assert_allclose(np.sort(found.watts[:-1]), np.sort(HOUSE.watts), rtol=0.02, atol=20)
+    assert found.amplitude is not None
+    np.testing.assert_array_equal(found.amplitude > 0, found.solution.Z[:, -1] == 1)
+    fed_in = found.amplitude * found.watts[-1]
+    np.testing.assert_allclose(fed_in, profile[:, -1] * with_sun.watts[-1], atol=60)
+    assert fed_in.sum() == pytest.approx((profile[:, -1] * with_sun.watts[-1]).sum(), rel=0.01)
+    assert found.hop.solution.K == 6  # what varies is no matter of equivalent explanations
+    assert any("varies with the sun" in note for note in found.notes)
+
+
+def test_a_house_that_only_consumes_has_no_generator() -> None:
+    assert not disaggregate(X, HOUSE.voltage_v).feeds_in
+
+
+def test_the_hop_puts_another_estimator_right_and_the_number_is_found_for_it() -> None:
+    found = disaggregate(X[:1440], HOUSE.voltage_v, estimator="binary-decoder")
+    assert hamming_error(found.baseline.Z, HOUSE.Z[:1440]) > 0.02
+    assert hamming_error(found.solution.Z, HOUSE.Z[:1440]) == 0
+    assert any("6, was found by the switching decoder" in note for note in found.notes)

@@ -1,0 +1,100 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nilm.appliances.catalogue import Catalogue, Sighting, WeekRecord, write_catalogue
+from nilm.disaggregate.solutions import load_factorised, load_hopped
+from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.errors import InputFileError, NothingUsableError, OptionError
+from nilm.recordings.tables import read_week, write_week
+
+
+def factorise(week: Any, **options: Any) -> Path:
+    path = week.solutions / "factorised.npz"
+    return factorise_week(
+        week.waveforms,
+        path,
+        FactoriseOptions(**options),
+        house=week.name,
+        week=week.week,
+        catalogue_path=week.catalogue,
+    )
+
+
+def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
+    tmp_path: Path, ingested_week: Callable[..., Any]
+) -> None:
+    week = ingested_week(tmp_path, n_appliances=5, missing=range(100, 130), clipped=(700,))
+    factorised = factorise(week)
+    hopped_path = week.solutions / "hopped.npz"
+    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    hopped = load_hopped(hopped_path)
+    rows = np.delete(np.arange(len(week.house.Z)), range(100, 130))[hopped.factorised.row]
+    order = [week.house.Z[rows, k].tobytes() for k in range(5)]
+    assert {hopped.solution.Z[:, k].tobytes() for k in range(hopped.solution.K)} == set(order)
+    assert hopped.residual_after == pytest.approx(hopped.residual_before, rel=1e-6)
+    assert hopped.factorised.at_noise_floor
+    stamps = {p: p.stat().st_mtime_ns for p in week.solutions.iterdir()}
+    factorise(week)
+    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    assert {p: p.stat().st_mtime_ns for p in week.solutions.iterdir()} == stamps
+    before = hopped_path.read_bytes()
+    hopped_path.unlink()
+    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    assert hopped_path.read_bytes() == before
+    hop_week(factorised, hopped_path, HopOptions(prior="paper"), waveforms_path=week.waveforms)
+    assert "paper" in load_hopped(hopped_path).priors
+
+
+def test_a_warm_start_is_taken_from_the_weeks_before_only(
+    tmp_path: Path, ingested_week: Callable[..., Any]
+) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, week="2015-wk05")
+    house = week.house
+    sightings = tuple(
+        Sighting(f"A{k + 1:02d}", name, kind, float(w), wave)
+        for k, (name, kind, w, wave) in enumerate(
+            zip(house.names, house.kinds, house.watts, house.W, strict=True)
+        )
+    )
+    write_catalogue(week.catalogue, Catalogue(week.name, {"2015-wk06": WeekRecord("s", sightings)}))
+    assert not any("carried over" in n for n in load_factorised(factorise(week, warm_start=True)).notes)
+    write_catalogue(week.catalogue, Catalogue(week.name, {"2015-wk04": WeekRecord("s", sightings)}))
+    warm = load_factorised(factorise(week, warm_start=True))
+    assert any("carried over" in n for n in warm.notes)
+    np.testing.assert_array_equal(warm.solution.Z, house.Z)
+
+
+def test_a_week_without_rows_is_an_error_that_names_the_file(
+    tmp_path: Path, ingested_week: Callable[..., Any]
+) -> None:
+    week = ingested_week(tmp_path, n_appliances=4)
+    write_week(week.waveforms, read_week(week.waveforms).take(np.zeros(0, np.int64)))
+    with pytest.raises(NothingUsableError, match=r"2015-wk01\.parquet holds no rows"):
+        factorise(week)
+
+
+def test_a_solution_of_other_waveforms_is_refused(tmp_path: Path, ingested_week: Callable[..., Any]) -> None:
+    week = ingested_week(tmp_path, n_appliances=4)
+    factorised = factorise(week)
+    write_week(week.waveforms, read_week(week.waveforms).take(np.arange(50)))
+    with pytest.raises(InputFileError, match="factorise the week again"):
+        hop_week(factorised, week.solutions / "hopped.npz", HopOptions(), waveforms_path=week.waveforms)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: FactoriseOptions(components=0), "components"),
+        (lambda: FactoriseOptions(estimator="best"), "estimator"),
+        (lambda: FactoriseOptions(seed=-1), "seed"),
+        (lambda: HopOptions(prior="none"), "prior"),
+        (lambda: HopOptions(seed=-1), "seed"),
+    ],
+)
+def test_options_out_of_range_are_refused_when_made(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        make()
