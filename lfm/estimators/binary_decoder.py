@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
@@ -34,6 +33,7 @@ from lfm.estimators.binary_columns import (
     split_in_two,
 )
 from lfm.estimators.decoding import MAX_NODES, decode
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 logger = logging.getLogger(__name__)
@@ -62,11 +62,6 @@ def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, 
         taken = float(np.sum(N * D * variance**2 / signal[above]))
         variance = (outside + taken) / freedom
     return variance, taken
-
-
-def _refit(Z: BinaryArray, Y: FloatArray) -> FloatArray:
-    """W of least squares, of smallest norm where columns of Z are dependent."""
-    return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
 
 
 def _whole(Z: BinaryArray) -> BinaryArray:
@@ -128,7 +123,7 @@ class BinaryDecoder(LatentFeatureEstimator):
         self.noise_ = math.sqrt(search.variance)
         Z = _whole(search.Z)
         return self._keep(
-            Solution(Z, _refit(Z, rows)),
+            Solution(Z, least_squares(Z, rows).W),
             rounds=search.rounds,
             converged=search.stable,
             advice=f"raise max_iter = {self.max_iter}, or ask for fewer features",
@@ -196,7 +191,7 @@ class _Search:
     def _least_missed(self, place: int) -> int:
         """The feature in that `place` when ordered by what its removal costs."""
         Z = self.Z.astype(np.float64)
-        W = _refit(self.Z, self.Y)
+        W = least_squares(self.Z, self.Y).W
         precision = np.diag(np.linalg.pinv(Z.T @ Z, hermitian=True))
         cost = np.sum(W**2, axis=1) / np.where(precision > 0, precision, np.inf)
         return int(np.argsort(cost, kind="stable")[place])
@@ -214,7 +209,7 @@ class _Search:
 
     def _seed(self, Z: BinaryArray, randomly: bool) -> BinaryArray:
         """A new column: what Z leaves over, cut in two along its main direction, or along one of its rows."""
-        left = self.Y - Z @ _refit(Z, self.Y) if Z.shape[1] else self.Y
+        left = self.Y - Z @ least_squares(Z, self.Y).W if Z.shape[1] else self.Y
         weights = np.sum(left**2, axis=1)
         if randomly and weights.sum() > 0:
             direction = left[self.rng.choice(len(left), p=weights / weights.sum())]
@@ -225,7 +220,7 @@ class _Search:
     def _alternate(self, Z: BinaryArray, max_nodes: int) -> tuple[BinaryArray, float, bool]:
         """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
         for _ in range(self.max_iter):
-            W = _refit(Z, self.Y)
+            W = least_squares(Z, self.Y).W
             decoding = decode(self.Y, W, max_nodes=max_nodes)
             new = decoding.Z
             worse = ~decoding.proved
@@ -236,4 +231,4 @@ class _Search:
             if np.array_equal(new, Z):
                 return Z, float(np.sum((self.Y - Z @ W) ** 2)), bool(decoding.proved.all())
             Z = new
-        return Z, float(np.sum((self.Y - Z @ _refit(Z, self.Y)) ** 2)), False
+        return Z, float(np.sum((self.Y - Z @ least_squares(Z, self.Y).W) ** 2)), False

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import pinvh
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.bit_flips import flip_bits
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _ROUNDS_A_FEATURE = 20
@@ -96,6 +96,5 @@ def _descend(
         stable = flip_bits(Z, X @ W.T, W @ W.T) == 0
         if stable:
             break
-        real = Z.astype(np.float64)
-        W = pinvh(real.T @ real) @ (real.T @ X)
+        W = least_squares(Z, X).W
     return Z, W, float(np.sum((X - Z @ W) ** 2)), stable

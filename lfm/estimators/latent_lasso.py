@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
@@ -26,6 +25,7 @@ from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_th
 from lfm.estimators.binary_columns import exchanged
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.steepest_column import steepest_column
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _PATH = 5 / 6  # of the rounds, in which the penalty comes down to λ
@@ -115,6 +115,6 @@ def _settled(Z: BinaryArray, X: FloatArray) -> Solution:
     """
     Z = Z.copy()
     while True:
-        W = np.asarray(lstsq(Z.astype(np.float64), X, lapack_driver="gelsy")[0])
+        W = least_squares(Z, X).W
         if not flip_bits(Z, X @ W.T, W @ W.T):
             return Solution(Z, W)

@@ -23,6 +23,7 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _LEAST_SCALE = 1e-6  # of the data's root mean square: keeps σ_X > 0 on data without noise
@@ -152,7 +153,7 @@ class _Search:
         Z = exchanged(state.Z, combined_columns(state.Z, self.Y), self.Y)
         if Z is state.Z:
             return None
-        first = np.maximum(np.linalg.lstsq(Z.astype(np.float64), self.X)[0], 0.0)
+        first = np.maximum(least_squares(Z, self.X).W, 0.0)
         return state.with_features(Z, first, self.X)
 
     def _with_new_feature(self, state: State) -> State:

@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_real
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
+from lfm.equivalence.tableau import Tableau
 from lfm.errors import InvalidInputError
 from lfm.hopper.corrections import Correction, describe_corrections
 from lfm.hopper.objective import Objective, projected_columns
@@ -24,6 +25,7 @@ from lfm.hopper.options import HopOptions, check_candidates, check_request, resi
 from lfm.hopper.repair import projected, repaired
 from lfm.hopper.repeats import repeated_rows
 from lfm.hopper.support import exact_support
+from lfm.hopper.thresholds import THRESHOLDS
 from lfm.hopper.walk import Walk
 from lfm.priors import Prior
 from lfm.solution import Solution
@@ -31,10 +33,6 @@ from lfm.solution import Solution
 logger = logging.getLogger(__name__)
 
 RESIDUAL_TOLERANCE = 0.01  # of the start's residual
-_SUPPORT_STEPS = 1000
-_KICK = 3  # random exchanges that a restart begins with
-_MAX_ROUNDS = 5
-_MAX_TRIED = 10  # best states looked at until one keeps its promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,20 +157,29 @@ def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _
         solution, candidates, options.priors, gamma=options.gamma, unimodular=options.unimodular
     )
     walk = Walk(objective, unimodular=options.unimodular, rng=options.rng)
+    kick = THRESHOLDS.kick_exchanges
     if math.isinf(options.beta):
         steps = walk.descend(options.n_steps)
         for _ in range(options.n_restarts if len(candidates) > solution.K else 0):
-            if steps + _KICK >= options.n_steps:
+            if steps + kick >= options.n_steps:
                 break
             walk.go_to(walk.visited_best[-1])
-            walk.kick(_KICK)
-            steps += _KICK + walk.descend(options.n_steps - steps - _KICK)
+            walk.kick(kick)
+            steps += kick + walk.descend(options.n_steps - steps - kick)
     else:
         walk.boltzmann(options.beta, options.n_steps)
         walk.go_to(walk.visited_best[-1])
         walk.descend(options.n_steps)
     trace = np.array(walk.trace)
-    found = _settle(walk, solution, options)
+    # The walk moves to the best state that keeps the promise on the residual, and stays there for `_support`.
+    for columns in walk.visited_best[: -THRESHOLDS.max_tried - 1 : -1]:
+        walk.go_to(columns)
+        found = _within_residual(_solution_at(objective.tableau, solution), options)
+        if found is not None:
+            break
+    else:
+        walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order
+        found = _solution_at(objective.tableau, solution)
     U = objective.tableau.U
     order = _familiar_order(U)
     found = Solution(found.Z[:, order], found.W[order])
@@ -193,7 +200,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptio
         if better is not None and options.value(better) < options.value(solution):
             current = better
     rounds: list[_Round] = []
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(THRESHOLDS.max_rounds):
         rounds.append(_round(current, enumerate_candidates(current.Z), replace(options, tolerant=False)))
         current = rounds[-1].solution
         near = enumerate_candidates(current.Z, max_nonbinarity=max_nonbinarity)
@@ -213,29 +220,26 @@ def _support(one: _Round, options: HopOptions) -> tuple[FloatArray, bool]:
         place = {int(column): k for k, column in enumerate(one.walk.objective.tableau.columns)}
         return shares[[place[int(column)] for column in one.columns]], True
     if math.isinf(options.beta):
-        one.walk.boltzmann(beta, _SUPPORT_STEPS)
+        one.walk.boltzmann(beta, THRESHOLDS.support_steps)
     return one.walk.share[one.columns], False
 
 
-def _settle(walk: Walk, solution: Solution, options: HopOptions) -> Solution:
-    """The best visited solution that keeps the promise on the residual; the walk ends there."""
-    for columns in walk.visited_best[: -_MAX_TRIED - 1 : -1]:
-        walk.go_to(columns)
-        tableau = walk.objective.tableau
-        Z = projected_columns(solution.Z, tableau.U)
-        if not options.tolerant:
-            exact = Solution(Z, np.asarray(tableau.inverse @ solution.W))
-            if options.X is None or exact.residual(options.X) <= options.residual_limit:
-                return exact
-            continue
-        assert options.X is not None
-        W = np.asarray(tableau.inverse @ solution.W)
-        found = repaired(Z, W, options.X, options.group) if options.repair else projected(Z, W, options.X)
-        if found is not None and found.residual(options.X) <= options.residual_limit:
-            return found
-    walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order
-    tableau = walk.objective.tableau
+def _solution_at(tableau: Tableau, solution: Solution) -> Solution:
+    """The start `solution` written with the tableau's U; Z is projected to binary where ZU is not."""
     return Solution(projected_columns(solution.Z, tableau.U), np.asarray(tableau.inverse @ solution.W))
+
+
+def _within_residual(exact: Solution, options: HopOptions) -> Solution | None:
+    """The solution, in a tolerant hop the best one near it, if it keeps the promise on the residual."""
+    if not options.tolerant:
+        kept = options.X is None or exact.residual(options.X) <= options.residual_limit
+        return exact if kept else None
+    assert options.X is not None
+    if options.repair:
+        found = repaired(exact.Z, exact.W, options.X, options.group)
+    else:
+        found = projected(exact.Z, exact.W, options.X)
+    return found if found is not None and found.residual(options.X) <= options.residual_limit else None
 
 
 def _familiar_order(U: FloatArray) -> NDArray[np.intp]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
 from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
@@ -186,7 +187,7 @@ def _solution(X: FloatArray, segments: Segments, fit: Fit, subspace: Subspace) -
         Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
         fitting = ~segments.rows(fit.outlier)
         design = np.column_stack([np.ones(np.count_nonzero(fitting)), Z[fitting]])
-        features = np.linalg.lstsq(design.T @ design, design.T @ X[fitting])[0]
+        features = least_squares(design, X[fitting]).W
         level, W = features[0], features[1:]
     else:
         means = np.add.reduceat(X, segments.start, axis=0) / segments.length[:, None]

@@ -14,8 +14,7 @@ from lfm.arrays import FloatArray
 from lfm.checks import check_real
 from lfm.estimators.decoding import decode
 from lfm.solution import Solution
-
-MAX_BROKEN = 0.005  # share of rows that may take a third value: they are decoded wrongly one way or another
+from lfm.switching.thresholds import THRESHOLDS
 
 
 def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: float = 0.02) -> Solution:
@@ -81,9 +80,9 @@ def _merged(solution: Solution, X: FloatArray, i: int, j: int, sign: int) -> Sol
 
 
 def _lower_of_two(values: np.ndarray, counts: np.ndarray) -> int | None:
-    """M where all but MAX_BROKEN of the counts lie at the neighbouring values m and m + 1."""
+    """M where nearly all of the counts lie at the neighbouring values m and m + 1."""
     for m in values.tolist():
         inside = counts[(values == m) | (values == m + 1)].sum()
-        if inside >= (1 - MAX_BROKEN) * counts.sum():
+        if inside >= (1 - THRESHOLDS.max_broken) * counts.sum():
             return int(m)
     return None
