@@ -83,14 +83,46 @@ def _whole(Z: BinaryArray) -> BinaryArray:
 
 
 class BinaryDecoder(LatentFeatureEstimator):
-    """Factorises X ≈ ZW, min ‖X − ZW‖²_F over binary Z, for rows without order.
+    """X ≈ ZW for rows without order (images, spectra): min ‖X − ZW‖²_F over binary Z, with an exact Z step.
 
-    n_components: K, at most N. max_iter: most alternations from one start. n_restarts: most times that a
-    feature is dropped and seeded anew while the residual is above the noise floor. callback(number,
-    objective) is called after each start with the best ‖X − ZW‖²_F so far.
+    Parameters
+    ----------
+    n_components : int, default 8
+        K, the number of features, at least 1 and at most N.
+    max_iter : int, default 100
+        Most rounds of decoding and refitting from one start.
+    n_restarts : int, default 20
+        Most times that a feature is dropped and seeded anew while the residual is above the noise floor.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each start; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each start is logged on the logger "lfm.estimators".
 
-    After fit, beyond the base: at_noise_floor_ says whether the residual inside the signal's space is what
-    the noise outside it predicts (False where D ≤ K leaves no outside to compare with); noise_ is that σ.
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+    at_noise_floor_ : bool
+        Whether the residual inside the signal's space is what the noise outside it predicts. False where D
+        ≤ K leaves no outside to compare with.
+    noise_ : float
+        Standard deviation σ of that noise, in the unit of X.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> data = lfm.synthetic.images(K=4, N=200, n_pdc=0, noise=0.1, rng=np.random.default_rng(0))
+    >>> decoder = lfm.BinaryDecoder(n_components=4, random_state=0).fit(data.X)
+    >>> lfm.hamming_error(decoder.Z_, data.truth.Z)
+    0.0
     """
 
     at_noise_floor_: bool
@@ -104,12 +136,14 @@ class BinaryDecoder(LatentFeatureEstimator):
         n_restarts: int = 20,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -117,7 +151,9 @@ class BinaryDecoder(LatentFeatureEstimator):
         rows = self._rows(X)
         self._check_count("max_iter", 1)
         self._check_count("n_restarts", 0)
-        search = _Search(rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback))
+        search = _Search(
+            rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback, verbose=self.verbose)
+        )
         search.run(self.n_restarts)
         self.at_noise_floor_ = search.at_floor()
         self.noise_ = math.sqrt(search.variance)

@@ -37,16 +37,36 @@ RESIDUAL_TOLERANCE = 0.01  # of the start's residual
 
 @dataclass(frozen=True, eq=False)
 class Hop:
-    """What a hop found.
+    """What a hop found. Made by `hop`.
 
-    `solution` is the best visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W
-    refitted to X. `objective_before` and `objective_after` are the sums of the priors, to which a tolerant
-    hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes. `trace` holds Σ priors + γf after each
-    step. `support` (K,) is the share of the weight exp(−βg) in which each returned column appears (β = 1 if
-    the hop was greedy). Where `support_is_exact` it is the sum over all equivalent solutions (of the same
-    lattice index or a lower one, if unimodular), within 1e-6; else the share of the steps of the chain, which
-    for a greedy hop runs for 1000 steps from the returned solution. `complete` says whether the candidates
-    were all there are.
+    Attributes
+    ----------
+    solution : Solution
+        The best one visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W refitted to
+        X.
+    U : array of shape (K, K)
+        The way from the start to it.
+    objective_before, objective_after : float
+        Sums of the priors. A tolerant hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes.
+    trace : array
+        Σ priors + γf after each step.
+    support : array of shape (K,)
+        For each returned column the share of the weight exp(−βg) in which it appears, between 0 and 1 (β =
+        1 if the hop was greedy).
+    support_is_exact : bool
+        True where support is a sum over all equivalent solutions, of the same lattice index or a lower one
+        if unimodular. False where it is the share of the steps of a chain.
+    corrections : tuple of Correction
+        What was changed, one for each feature.
+    complete : bool
+        Whether the candidates were all there are.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> found = lfm.hop(lfm.Solution([[1, 1], [1, 0]], [[4.0], [-1.0]]), priors=[lfm.GaussianW(1.0)])
+    >>> found.objective_before, found.objective_after
+    (17.0, 10.0)
     """
 
     solution: Solution
@@ -76,17 +96,56 @@ def hop(
 ) -> Hop:
     """The equivalent solution with the lowest Σ priors + γf that the walk visits: never worse than the start.
 
-    `candidates` default to all strict ones; `unimodular` forbids exchanges that raise the lattice index of
-    Z. `n_steps` bounds the exchanges (restarts included) or is the length of the chain if β < ∞;
-    `n_restarts` are the further descents, each from a few random exchanges away from the best (β = ∞ only).
+    Parameters
+    ----------
+    solution : Solution
+        Where to start from; its Z has rank K.
+    priors : sequence of Prior
+        What makes a solution better. Their prices add up.
+    candidates : Candidates, optional
+        The columns that U may have. Default: all strict ones.
+    unimodular : bool, default True
+        Whether exchanges that raise the lattice index of Z are forbidden.
+    gamma : float, default 0.01
+        γ ≥ 0, the price of one unit of f in tolerant hops.
+    beta : float, default math.inf
+        β > 0. Infinity takes the best exchange until none is better; a finite β runs a chain that draws
+        solutions from exp(−βg).
+    n_steps : int, default 1000
+        Most exchanges, restarts included, or the length of the chain.
+    n_restarts : int, default 10
+        Further descents, each from a few random exchanges away from the best (β = ∞ only).
+    rng : numpy.random.Generator, optional
+        Source of the randomness. Default: a fixed seed, so that the same call gives the same answer.
+    X : array of shape (N, D), optional
+        The data. Needed by tolerant candidates (`max_nonbinarity` above 0): Z is projected to binary after
+        the walk and W is refitted. Where the candidates are complete, bits that X shows to be wrong are
+        repaired first, and strict and tolerant walks take turns as long as the objective falls.
+    residual_tolerance : float, default 0.01
+        With X given, what comes back has a residual of at most (1 + residual_tolerance) times the start's,
+        or is the start.
 
-    Tolerant candidates (`max_nonbinarity` above 0) need X (N, D). After the walk Z is projected to binary
-    (entry by entry, or each row to its nearest combination of features, whichever fits better) and W is
-    refitted. Where the candidates are complete, bits that X shows to be wrong are repaired first, and
-    strict and tolerant walks over all candidates of that `max_nonbinarity` take turns as long as the
-    objective falls. With X given, what comes back has a residual of at most (1 + residual_tolerance) times
-    the start's, or is the start. `rng` None is a generator with a fixed seed: the same call gives the same
-    answer.
+    Returns
+    -------
+    Hop
+        The solution, what was changed, and how sure each feature is.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K and candidates are not given.
+    InvalidInputError
+        Where an argument is out of its range, candidates belong to another Z, or X is missing.
+
+    Examples
+    --------
+    Feature 1 consumes negative power: it is inverted.
+
+    >>> import lfm
+    >>> inverted = lfm.Solution([[1, 1], [1, 1], [1, 0]], [[4.0], [-1.0]])
+    >>> found = lfm.hop(inverted, priors=[lfm.PassiveSign(1.0, [1.0]), lfm.BernoulliZ(0.1)])
+    >>> found.solution.W.tolist()
+    [[3.0], [1.0]]
     """
     check_request(solution, priors)
     if candidates is None:

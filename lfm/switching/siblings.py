@@ -24,9 +24,38 @@ _WIDER = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # tried in turn: how much more a famil
 
 
 def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray) -> Solution:
-    """The solution with activations of different size in different features; itself where they are.
+    """The solution with activations of clearly different size in different features.
 
-    Features keep their places, new ones are last. X (N, D); gap_before (N,) as for SwitchingZ.
+    Siblings are features of one shape that differ in size only, such as heaters.
+
+    Parameters
+    ----------
+    solution : Solution
+        What an estimator found.
+    X : array of shape (N, D)
+        The data.
+    gap_before : array of N booleans
+        True where row n does not directly follow row n − 1 in time.
+
+    Returns
+    -------
+    Solution
+        Features keep their places and new ones come last; the same solution where nothing has to be
+        separated.
+
+    Raises
+    ------
+    InvalidInputError
+        Where gap_before does not have one entry per row.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> solution = lfm.Solution([[1, 0], [1, 1], [1, 0]], [[3.0], [1.0]])
+    >>> same = lfm.separate_siblings(solution, solution.product(), gap_before=np.zeros(3, dtype=bool))
+    >>> same is solution
+    True
     """
     X = check_real("X", X)
     if gap_before.shape != (solution.N,):
