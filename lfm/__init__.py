@@ -24,6 +24,7 @@ from lfm.solution import Solution, transform
 from lfm.switching.decoder import SwitchingDecoder
 from lfm.switching.siblings import separate_siblings
 from lfm.switching.twins import merge_twins
+from lfm.version import __version__
 
 __all__ = [
     "MEIBP",
@@ -50,6 +51,7 @@ __all__ = [
     "Solution",
     "SwitchingDecoder",
     "SwitchingZ",
+    "__version__",
     "count_bases",
     "decode_rows",
     "diagnose",

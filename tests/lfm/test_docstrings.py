@@ -7,7 +7,7 @@ import pytest
 
 import lfm
 
-OBJECTS = {f"lfm.{name}": getattr(lfm, name) for name in lfm.__all__}
+OBJECTS = {f"lfm.{name}": getattr(lfm, name) for name in lfm.__all__ if name != "__version__"}
 NAMES = sorted(name for name, found in OBJECTS.items() if not inspect.ismodule(found))
 
 
