@@ -20,6 +20,9 @@ from lfm.least_squares import least_squares
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from lfm.runs import runs_of_ones
+from lfm.shapes.decoder import ShapeDecoder
+from lfm.shapes.noise import at_noise_floor, find_signal
+from lfm.shapes.parts import split_track
 from lfm.solution import Solution, transform
 from lfm.switching.decoder import SwitchingDecoder
 from lfm.switching.siblings import separate_siblings
@@ -48,14 +51,17 @@ __all__ = [
     "Pdc",
     "Prior",
     "RankDeficientError",
+    "ShapeDecoder",
     "Solution",
     "SwitchingDecoder",
     "SwitchingZ",
     "__version__",
+    "at_noise_floor",
     "count_bases",
     "decode_rows",
     "diagnose",
     "enumerate_candidates",
+    "find_signal",
     "hamming_error",
     "hop",
     "lattice_index",
@@ -69,6 +75,7 @@ __all__ = [
     "runs_of_ones",
     "sample_candidates",
     "separate_siblings",
+    "split_track",
     "synthetic",
     "transform",
 ]

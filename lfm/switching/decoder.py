@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.arrays import BinaryArray, FloatArray
+from lfm.checks import check_gaps
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.least_squares import least_squares
@@ -129,7 +130,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         drift = self._drift()
         self._check_count("max_iter", 1)
         self._check_number("min_noise", above=-1e-300)
-        gaps = _check_gaps(gap_before, len(rows))
+        gaps = check_gaps(gap_before, len(rows))
         rounds = Rounds(self.callback, verbose=self.verbose)
         subspace = find_subspace(rows, gaps)
         subspace = subspace._replace(noise=max(subspace.noise, self.min_noise))
@@ -178,7 +179,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         """Z (N, K) of new rows in time X (N, D) for the features W_, with the switching prior of `fit`."""
         check_is_fitted(self)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        gaps = _check_gaps(gap_before, len(rows))
+        gaps = check_gaps(gap_before, len(rows))
         basis = np.linalg.svd(self.W_, full_matrices=False)[2].T
         subspace = Subspace(np.ascontiguousarray(basis), self.noise_)
         segments = split(subspace.scores(rows), gaps)
@@ -204,19 +205,6 @@ class SwitchingDecoder(LatentFeatureEstimator):
         if not isinstance(self.drift, (int, float, np.number)) or not 0 <= self.drift < 1:
             raise InvalidInputError(f"drift must be 'auto', 'wide' or a number in [0, 1), got {self.drift!r}")
         return float(self.drift)
-
-
-def _check_gaps(gap_before: ArrayLike | None, N: int) -> BoolArray:
-    """gap_before as (N,) booleans, none where it is None; InvalidInputError if it is not one flag per row."""
-    if gap_before is None:
-        return np.zeros(N, dtype=np.bool_)
-    gaps = np.asarray(gap_before)
-    if gaps.shape != (N,) or gaps.dtype != np.bool_:
-        raise InvalidInputError(
-            f"gap_before must hold one boolean for each of the {N} rows of X, got shape {gaps.shape} of "
-            f"{gaps.dtype}"
-        )
-    return gaps
 
 
 def _solution(X: FloatArray, segments: Segments, fit: Fit, subspace: Subspace) -> Solution:
