@@ -90,7 +90,7 @@ def score(seed: int, K: int, waveforms: Path | None, panels: Panels | None) -> S
     generator = np.nan
     if found.amplitude is not None and panels is not None:
         made = float(signal.amplitudes[:, -1].sum() * house.watts[-1])
-        generator = abs(float(found.amplitude.sum() * found.watts[-1]) / made - 1)
+        generator = abs(float(found.amplitude[:, -1].sum() * found.watts[-1]) / made - 1)
     return Score(
         house.Z.shape[1] == found.solution.K,
         hamming_error(found.solution.Z, house.Z),

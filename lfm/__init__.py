@@ -25,6 +25,7 @@ from lfm.shapes.noise import at_noise_floor, find_signal
 from lfm.shapes.parts import split_track
 from lfm.solution import Solution, transform
 from lfm.switching.decoder import SwitchingDecoder
+from lfm.switching.segments import count_levels
 from lfm.switching.siblings import separate_siblings
 from lfm.switching.twins import merge_twins
 from lfm.version import __version__
@@ -58,6 +59,7 @@ __all__ = [
     "__version__",
     "at_noise_floor",
     "count_bases",
+    "count_levels",
     "decode_rows",
     "diagnose",
     "enumerate_candidates",

@@ -73,7 +73,7 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
     kept = np.arange(len(lines.price))
     while len(kept) > 1:
         gains = []
-        for k in kept:
+        for k in kept.tolist():
             rows = np.flatnonzero((used == k).any(axis=1))
             if len(rows) > _FEW:
                 continue
@@ -125,7 +125,7 @@ def _learnt_prices(code: Code, K: int) -> FloatArray:
 
 
 def _bin_sizes() -> FloatArray:
-    return np.exp((np.arange(_BINS) - _LOWEST + 0.5) * _BIN)
+    return np.asarray(np.exp((np.arange(_BINS) - _LOWEST + 0.5) * _BIN))
 
 
 def _bins(size: FloatArray) -> IntArray:

@@ -33,7 +33,7 @@ def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
     N, D = X.shape
     if len(changes) == 0:
         changes = np.zeros((1, D))
-    values = np.linalg.eigvalsh(changes.T @ changes / len(changes))
+    values = np.asarray(np.linalg.eigvalsh(changes.T @ changes / len(changes)), dtype=np.float64)
     noise = float(np.sqrt(_noise_variance(values, D * _OVERLAP / len(changes)) / 2))
     levels = X - X.mean(axis=0)
     power, directions = np.linalg.eigh(levels.T @ levels / N)
@@ -66,4 +66,4 @@ def at_noise_floor(residual: FloatArray, noise: float) -> bool:
     largest = float(np.linalg.eigvalsh(residual.T @ residual / N)[-1])
     # The largest eigenvalue of pure noise lies within a few N^(−2/3) of the edge (Tracy and Widom).
     spread = (1 + np.sqrt(D / N)) ** (4 / 3) * (N**-0.5) * (D**-0.5 + N**-0.5) ** (1 / 3)
-    return largest <= noise**2 * ((1 + np.sqrt(D / N)) ** 2 + _SIGMAS * spread)
+    return bool(largest <= noise**2 * ((1 + np.sqrt(D / N)) ** 2 + _SIGMAS * spread))

@@ -94,7 +94,7 @@ def _cost(left: FloatArray, gap_before: BoolArray) -> float:
 
 @compiled
 def _level_cost(left: float) -> float:
-    return _LEVEL * np.log1p(left * left) * (1 + _BELOW if left < 0 else 1.0)
+    return float(_LEVEL * np.log1p(left * left) * (1 + _BELOW if left < 0 else 1.0))
 
 
 @compiled

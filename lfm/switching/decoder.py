@@ -28,8 +28,6 @@ MAX_FEATURES = 40  # what 'auto' looks for at the most
 # Features that repeat exactly can always explain activations that vary, one feature for each size: this many
 # pairs of features this close to each other are the sign of it.
 SPLINTERS, TWINS = 3, 0.05
-# Where variation as measured falls short, a wide one that needs so much fewer features is the better story.
-MUCH_SIMPLER = 0.75
 RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a feature lies
 
 
@@ -46,9 +44,9 @@ class SwitchingDecoder(LatentFeatureEstimator):
     n_components : int or 'auto', default 'auto'
         An upper bound on the number of features K, at least 1. One feature is the level that is always on,
         where there is one.
-    drift : float, 'auto' or 'wide', default 'auto'
+    drift : float or 'auto', default 'auto'
         Standard deviation of an activation's size relative to its feature's, from 0 to below 1. 'auto'
-        measures it where it is needed, 0 forbids it, 'wide' supposes that size and shape both vary much.
+        measures it where it is needed, 0 forbids it.
     min_noise : float, default 0.0
         Least σ, in the unit of X. Changes too small to be a feature (a load that follows the voltage) stay
         noise.
@@ -151,27 +149,15 @@ class SwitchingDecoder(LatentFeatureEstimator):
 
     def _search(self, segments: Segments, most: int, drift: float | None, rounds: Rounds) -> Fit | None:
         """The best fit of at most `most` features; None where drift is forbidden and nothing recurs."""
-
-        def varying(*, wide: bool = False) -> Fit:
-            return search_varying(
-                segments, most=most, drift=drift, max_iter=self.max_iter, report=rounds.add, wide=wide
-            )
-
-        if self.drift == "wide":
-            return varying(wide=True)
         states = find_states(segments)
         fit = search_exact(segments, states, most=most, max_iter=self.max_iter, report=rounds.add)
         splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
         if drift == 0 or (fit is not None and fit.certified and not splintered):
             return fit
-        looser = varying()
+        looser = search_varying(segments, most=most, drift=drift, max_iter=self.max_iter, report=rounds.add)
         simpler = looser.certified and fit is not None and len(looser.G) < len(fit.G)
         if fit is None or looser.objective < fit.objective or (splintered and simpler):
             fit = looser
-        if drift is None and not fit.certified:
-            wide = varying(wide=True)
-            if wide.certified and len(wide.G) <= MUCH_SIMPLER * len(fit.G):
-                fit = wide
         return fit
 
     @one_thread
@@ -199,11 +185,11 @@ class SwitchingDecoder(LatentFeatureEstimator):
         return min(int(self.n_components), MAX_FEATURES)
 
     def _drift(self) -> float | None:
-        """The drift as a number; None stands for 'auto' and 'wide'."""
-        if self.drift in ("auto", "wide"):
+        """The drift as a number; None stands for 'auto'."""
+        if self.drift == "auto":
             return None
         if not isinstance(self.drift, (int, float, np.number)) or not 0 <= self.drift < 1:
-            raise InvalidInputError(f"drift must be 'auto', 'wide' or a number in [0, 1), got {self.drift!r}")
+            raise InvalidInputError(f"drift must be 'auto' or a number in [0, 1), got {self.drift!r}")
         return float(self.drift)
 
 

@@ -23,7 +23,6 @@ from lfm.switching.viterbi import decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
-WIDE = Variation(drift=0.08, shape=0.08)  # of appliances that are recorded anew each time
 _WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
 _LEAST = 0.002  # relative variation below this is not looked for
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
@@ -148,20 +147,17 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
 
 
 def search_varying(
-    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report, wide: bool = False
+    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report
 ) -> Fit:
     """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
 
-    `wide` supposes that they vary by WIDE, in shape as much as in size, whatever is measured. From the number
-    of features that describes the edges best it goes down as long as the evidence gains.
+    From the number of features that describes the edges best it goes down as long as the evidence gains.
     """
     kept = segments.only(~is_transition(segments))
-    guess = WIDE if wide else FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
+    guess = FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
     types, measured = varying_edge_types(kept, guess)
     variation = Variation(drift or max(_WIDER * measured.drift, _LEAST), max(_WIDER * measured.shape, _LEAST))
-    if wide:
-        variation = WIDE
-    elif variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
+    if variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
         types, _ = varying_edge_types(kept, variation)
     relations = find_relations(types)
     price = description_length(types)

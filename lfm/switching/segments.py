@@ -156,6 +156,37 @@ def split(Y: FloatArray, gap_before: BoolArray) -> Segments:
     return Segments(start, length, mean, follows)
 
 
+def count_levels(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0) -> int:
+    """How many runs of like rows X (N, D) holds: rows that differ by no more than noise are alike.
+
+    Parameters
+    ----------
+    X : array of shape (N, D)
+        Rows in time.
+    gap_before : array of bool, shape (N,)
+        True where a row does not follow the one before.
+    min_noise : float, default 0
+        The noise is taken as at least this, in the unit of X.
+
+    Returns
+    -------
+    int
+        From 1 (nothing ever changes) to N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import count_levels
+    >>> X = np.repeat([[0.0, 1.0], [5.0, 2.0], [0.0, 1.0]], 40, axis=0)
+    >>> X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    >>> count_levels(X, np.zeros(120, dtype=bool))
+    3
+    """
+    subspace = find_subspace(X, gap_before)
+    subspace = subspace._replace(noise=max(subspace.noise, min_noise))
+    return len(split(subspace.scores(X), gap_before).start)
+
+
 def is_transition(segments: Segments) -> BoolArray:
     """(S,) True for a single row between the levels of its neighbours: it may hold a switch in its midst."""
     found = np.zeros(len(segments.start), dtype=np.bool_)

@@ -66,9 +66,9 @@ def measure_loads(
         measures = measure_waveform(W[k], voltage_v)
         active_w = round(measures.active_w, 3)
         share = share_of_time(Z[:, k], duration_s)
-        varies = k == hopped.solution.K - 1  # a generator that does is the last feature
-        amplitude = hopped.factorised.amplitude if varies else None
-        power_w = active_w * hopped.sizes[:, k]
+        size = hopped.sizes[:, k]
+        amplitude = size if k >= hopped.solution.K - hopped.n_varying else None  # those that vary come last
+        power_w = active_w * size
         loads.append(
             Load(
                 current_a=W[k],
@@ -117,8 +117,8 @@ def suggested_parts(
     """The likely parts by feature, without those that the analyst undid."""
     gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
-    if hopped.factorised.amplitude is not None:
-        Z = Z[:, :-1]  # what runs only by day is no part of the sun
+    if hopped.factorised.feeds_in and hopped.n_varying:
+        Z = Z[:, : -hopped.n_varying]  # what runs only by day is no part of the sun
     found = likely_parts(Z, gaps, duration_s)
     return {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
 

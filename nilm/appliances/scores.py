@@ -46,7 +46,7 @@ class Estimate:
     appliance_ids: tuple[str, ...]
     Z: NDArray[np.uint8]  # (N, K)
     watts: FloatArray  # (K,)
-    amplitude: FloatArray | None = None  # (N,) of a last feature that varies, in units of its watts
+    amplitude: FloatArray | None = None  # (N, V) of the last features, which vary, in units of their watts
 
     @property
     def power_w(self) -> FloatArray:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import lfm
@@ -21,6 +20,7 @@ from nilm.results import FloatArray
 
 Callback = Callable[[int, float], None]
 
+SHAPES = "shapes"  # `nilm.disaggregate.varying`; the others explain every row by what is on or off
 ESTIMATORS: dict[str, Any] = {
     "switching": lfm.SwitchingDecoder,
     "latent-lasso": lfm.LatentLasso,
@@ -32,25 +32,19 @@ ESTIMATORS: dict[str, Any] = {
 # many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
 # noise, or it would see the voltage wander as appliances.
 LEAST_CHANGE_A = 0.02
-# The same for a house whose appliances also change their waveform from run to run, tried where the first
-# does not reach the noise floor.
-LEAST_CHANGE_VARIED_A = 0.05
-VARIED = 0.05  # drift beyond which it is the waveform that changes
-MORE_FEATURES = 3  # that the second may need; with many more it has explained noise by appliances
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
-POOR = 0.2  # of the current's size (Frobenius norm); a good week leaves about 0.01
 AS_GOOD = 0.03  # of the residual: what drift leaves of it
 _WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
 
 
 def check_estimator(estimator: str) -> str:
-    """The name of the estimator, "auto" resolved; OptionError if there is none of that name."""
-    name = "switching" if estimator == "auto" else estimator
-    if name not in ESTIMATORS:
-        raise OptionError(f"estimator must be auto or one of {', '.join(ESTIMATORS)}; got {estimator!r}")
-    return name
+    """The name of the estimator; OptionError if there is none of that name."""
+    names = ("auto", SHAPES, *ESTIMATORS)
+    if estimator not in names:
+        raise OptionError(f"estimator must be one of {', '.join(names)}; got {estimator!r}")
+    return estimator
 
 
 def check_components(components: int | str) -> None:
@@ -82,12 +76,6 @@ def fit_estimator(
         try:
             if name == "switching":
                 model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
-                varied = model.drift_ >= VARIED
-                if varied or not model.at_noise_floor_:
-                    coarser = clone(model).set_params(min_noise=LEAST_CHANGE_VARIED_A)
-                    coarser.set_params(drift="wide" if varied else "auto").fit(X, gap_before=gaps)
-                    if coarser.at_noise_floor_ and len(coarser.W_) <= len(model.W_) + MORE_FEATURES:
-                        model = coarser
             else:
                 model.fit(X)
         except LfmError as error:
@@ -158,21 +146,6 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
             good = np.flatnonzero(left <= max(1.25 * left.min(), AS_GOOD * missed[n]))
             Z[n] = states[good[np.lexsort((left[good], n_flipped[good]))[0]]]
     return solution if np.array_equal(Z, solution.Z) else Solution(Z, solution.W)
-
-
-def refitted_if_poor(solution: Solution, X: FloatArray, notes: list[str]) -> Solution:
-    """`solution`; where it leaves more than POOR of X, with W by plain least squares, and a word about it."""
-    size = float(np.linalg.norm(X))
-    if solution.residual(X) <= POOR * size:
-        return solution
-    W = np.linalg.lstsq(solution.Z.astype(np.float64), X, rcond=None)[0]
-    refitted = Solution(solution.Z, np.asarray(W, dtype=np.float64))
-    notes.append(
-        f"On and off explain this week poorly: {100 * refitted.residual(X) / size:.0f}% of the current is "
-        "left over. Something varies continuously (solar panels, an inverter), which no appliance that is on "
-        "or off can follow; take the appliances of this week with care."
-    )
-    return refitted
 
 
 def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:

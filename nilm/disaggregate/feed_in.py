@@ -72,21 +72,14 @@ def completed(
 def with_generator(
     solution: Solution, shape: FloatArray, amplitude: FloatArray
 ) -> tuple[Solution, FloatArray]:
-    """The solution with a generator as its last feature, and its `amplitude` (N,) in units of that feature.
+    """The solution with a generator as its last feature, and its `amplitude` (N, 1) in units of that feature.
 
     It is on where it feeds in anything, with the mean waveform of those rows: energy is watts × time on.
     """
     on = amplitude > 0
     mean = float(amplitude[on].mean())
     Z = np.column_stack([solution.Z, on.astype(np.uint8)])
-    return Solution(Z, np.vstack([solution.W, mean * shape])), amplitude / mean
-
-
-def current_of(solution: Solution, amplitude: FloatArray | None) -> FloatArray:
-    """What the solution explains (N, D), its last feature at `amplitude` (N,); None: all are on or off."""
-    if amplitude is None:
-        return solution.product()
-    return solution.product() + np.outer(amplitude - solution.Z[:, -1], solution.W[-1])
+    return Solution(Z, np.vstack([solution.W, mean * shape])), amplitude[:, None] / mean
 
 
 def _segments(generator: Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

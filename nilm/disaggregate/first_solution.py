@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Prior, Solution, hop, merge_twins, separate_siblings
+from lfm import Prior, Solution, count_levels, hop, merge_twins, separate_siblings
 from nilm.disaggregate.estimate import (
+    LEAST_CHANGE_A,
+    SHAPES,
     Callback,
     fit_estimator,
     independent,
@@ -21,6 +23,7 @@ from nilm.disaggregate.estimate import (
 )
 from nilm.disaggregate.generator import Generator
 from nilm.disaggregate.house_priors import StateEvidence, house_priors
+from nilm.disaggregate.varying import vary
 from nilm.results import FloatArray
 
 log = logging.getLogger(__name__)
@@ -30,6 +33,14 @@ log = logging.getLogger(__name__)
 TWINS, TWINS_SLACK = 0.03, 0.25
 SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
 MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
+
+
+# Levels (runs of like rows) of a week beyond which the exact decoder is not tried: its search grows with
+# their square. Houses of 20 on/off appliances have about 1,000, weeks of real habits 1,600 to 4,000.
+MOST_LEVELS = 1500
+# Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift by 3%
+# leave about 0.02, weeks of real habits 0.2 and more.
+MUCH_LEFT = 0.1
 
 
 class Way(NamedTuple):
@@ -60,9 +71,58 @@ def solve(
     solution = without_traces(independent(solution, notes), notes)
     solution = _without_twins(solution, X, priors, notes)
     solution = with_misfits_decoded(solution, X)
-    if way.estimator == "switching":
+    if way.estimator in ("switching", "auto"):
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
     return solution, at_noise_floor
+
+
+class Explained(NamedTuple):
+    """A first solution of a week's rows."""
+
+    estimator: str  # by its own name
+    solution: Solution  # what is on or off
+    amplitude: FloatArray | None  # (N, V) of what varies, None where nothing does
+    shapes: FloatArray  # (V, D)
+
+
+def explain(
+    X: FloatArray,
+    gaps: NDArray[np.bool_],
+    voltage_v: FloatArray,
+    way: Way,
+    notes: list[str],
+    *,
+    feeds_in: bool,
+) -> Explained:
+    """The rows X (N, D) explained by the estimator that was asked for, or, for "auto", by this rule.
+
+    The exact decoder of on/off appliances is tried where the rows hold at most MOST_LEVELS levels. Its answer
+    is kept where its own certificate holds and it leaves at most MUCH_LEFT of the current that changes.
+    Everywhere else appliances are more than on or off, and shapes with amplitudes explain the week.
+    """
+    nothing = np.zeros((0, X.shape[1]))
+    try_exact = way.estimator != SHAPES
+    if way.estimator == "auto":
+        try_exact = count_levels(X, gaps, min_noise=LEAST_CHANGE_A) <= MOST_LEVELS
+    if try_exact:
+        name = "switching" if way.estimator == "auto" else way.estimator
+        priors = house_priors(gaps, voltage_v, feeds_in=feeds_in)[0]
+        words: list[str] = []
+        solution, certified = solve(X, gaps, priors, way._replace(estimator=name), words)
+        changing = float(np.linalg.norm(X - X.mean(axis=0)))
+        if way.estimator != "auto" or (certified and solution.residual(X) <= MUCH_LEFT * changing):
+            notes.extend(words)
+            return Explained(name, solution, None, nothing)
+    found = vary(X, gaps, voltage_v, components=way.components, notes=notes)
+    amplitude = found.amplitude if len(found.shapes) else None
+    return Explained(SHAPES, found.solution, amplitude, found.shapes)
+
+
+def share_left_over(X: FloatArray, explained: FloatArray, voltage_v: FloatArray) -> float:
+    """Share of the energy in X (N, D) by which the `explained` current (N, D) misses it, row by row."""
+    metered = X @ voltage_v
+    total = float(np.abs(metered).sum())
+    return float(np.abs(metered - explained @ voltage_v).sum()) / total if total > 0 else 0.0
 
 
 def solve_beside(

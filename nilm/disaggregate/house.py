@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import Hop, Identifiability, Solution, diagnose, hop
+from lfm import Hop, Identifiability, Solution, at_noise_floor, diagnose, find_signal, hop
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.estimate import Callback, check_components, check_estimator, refitted_if_poor, warmer
+from nilm.disaggregate.estimate import Callback, check_components, check_estimator, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
-from nilm.disaggregate.first_solution import Way, fewer, solve, solve_beside
+from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.house_priors import (
     SUNNY_W,
@@ -23,6 +23,7 @@ from nilm.disaggregate.house_priors import (
     paper_priors,
     price,
 )
+from nilm.disaggregate.solutions import sizes
 from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage
 from nilm.errors import NothingUsableError, OptionError
@@ -57,16 +58,17 @@ class Factorisation:
     at_noise_floor: bool | None
     feeds_in: bool
     notes: tuple[str, ...]
-    # (M,) where the last feature is a generator that varies: its size in each row in units of W[-1], 0 where
-    # it is off, 1 on the average of the rows where it is on. None where every feature is on or off.
+    # (M, V) sizes of the last V features, which vary, in units of their W: 0 where they are off, 1 on the
+    # average of the rows where they are on. None where every feature is on or off.
     amplitude: FloatArray | None = None
+    left_over: float = 0.0  # share of the energy that is not explained
 
-    def without_generator(self) -> "Factorisation":
-        """The appliances alone; itself where no feature varies."""
+    def switched(self) -> "Factorisation":
+        """The features that are on or off; itself where no feature varies."""
         if self.amplitude is None:
             return self
-        Z, W = self.solution.Z[:, :-1], self.solution.W[:-1]
-        return replace(self, solution=Solution(Z, W), amplitude=None)
+        n = self.solution.K - self.amplitude.shape[1]
+        return replace(self, solution=Solution(self.solution.Z[:, :n], self.solution.W[:n]), amplitude=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ class Disaggregation:
     at_noise_floor: bool | None
     feeds_in: bool
     notes: tuple[str, ...]
-    amplitude: FloatArray | None = None  # (M,) of the last feature; see `Factorisation`
+    power_w: FloatArray  # (M, K) watts of every appliance in every row, what is always on among them
+    left_over: float  # share of the energy that is not explained
+    amplitude: FloatArray | None = None  # (M, V) of the last features; see `Factorisation`
 
 
 def disaggregate(
@@ -160,25 +164,29 @@ def factorise(
     sun = find_generator(X, mean_v, gaps)
     way = Way(name, components if sun is None else fewer(components), seed, callback)
     amplitude: FloatArray | None = None
+    shapes = np.zeros((0, X.shape[1]))
     if sun is None:
         X = at_steady_voltage(X, V, gaps)
-        priors = house_priors(gaps, mean_v, feeds_in=feeding)[0]
-        solution, at_noise_floor = solve(X, gaps, priors, way, notes)
-        solution = refitted_if_poor(solution, X, notes)
-        if warm_start is not None:
+        first = explain(X, gaps, mean_v, way, notes, feeds_in=feeding)
+        name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
+        if warm_start is not None and amplitude is None:
             solution = warmer(solution, X, warm_start, notes)
     else:
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution, at_noise_floor = solve_beside(sun, loads, gaps, mean_v, way, notes)
+        solution, _ = solve_beside(sun, loads, gaps, mean_v, way, notes)
         solution, amplitude = completed(solution, X, sun, amplitude)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = refitted_if_poor(solution, X, notes)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
         notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
         if warm_start is not None:
             notes.append(NO_WARM_START)
-    n_found = solution.K + (sun is not None)
+    explained = solution.product()
+    if sun is None and amplitude is not None:
+        explained = explained + amplitude @ shapes
+    at_floor = at_noise_floor(X - explained, find_signal(X, gaps).noise)
+    left_over = share_left_over(X, explained, mean_v)
+    n_found = solution.K + (sun is not None) + len(shapes)
     if isinstance(components, int) and components > n_found:
         notes.append(
             f"{components} appliances were asked for; the data holds {n_found} that can be told apart."
@@ -189,7 +197,12 @@ def factorise(
             "its negative watts are meant."
         )
     unfit_rows = np.flatnonzero(finite & ~use)
-    same_state = states_of_unfit(solution, X, current[unfit_rows], free=None if sun is None else sun.shape)
+    free = sun.shape if sun is not None else None
+    same_state = (
+        np.full(len(unfit_rows), -1)  # a load that varies has no state that could be seen elsewhere
+        if len(shapes)
+        else states_of_unfit(solution, X, current[unfit_rows], free=free)
+    )
     row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
     Z = np.concatenate([solution.Z, solution.Z[same_state[same_state >= 0]]])
     order = np.argsort(row)
@@ -198,16 +211,21 @@ def factorise(
     if sun is not None and amplitude is not None:
         # A row that was left out of the fit had the sun of its neighbours.
         solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
+    elif amplitude is not None:
+        solution = Solution(
+            np.column_stack([solution.Z, (amplitude != 0).astype(np.uint8)]), np.vstack([solution.W, shapes])
+        )
     return Factorisation(
         solution=solution,
         row=row,
         in_fit=use[row],
         gap_before=_gaps_of(row, gap_before),
         estimator=name,
-        at_noise_floor=at_noise_floor,
+        at_noise_floor=at_floor,
         feeds_in=feeding,
         notes=tuple(notes),
         amplitude=amplitude,
+        left_over=left_over,
     )
 
 
@@ -229,16 +247,17 @@ def hop_house(
     whole, amplitude, generator = factorisation, factorisation.amplitude, factorisation.feeds_in
     if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
-        current[whole.row] -= np.outer(amplitude, whole.solution.W[-1])
+        current[whole.row] -= amplitude @ whole.solution.W[-amplitude.shape[1] :]
         generator = feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
-        factorisation = whole.without_generator()
+        factorisation = whole.switched()
     fitted = factorisation.in_fit
     rows = factorisation.row[fitted]
     mean_v = _per_row(voltage, rows).mean(axis=0)
     gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
     X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
     baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
-    sign = {"feeds_in": generator, "in_the_sun": amplitude is not None}
+    sun = amplitude is not None and whole.feeds_in
+    sign = {"feeds_in": generator, "in_the_sun": sun}
     priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
     rng = np.random.default_rng(seed)
     found = hop(baseline, priors=priors, X=X, rng=rng)
@@ -246,7 +265,7 @@ def hop_house(
     if prior == "house":
         evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
         # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
-        tie = 0.0 if amplitude is None else 1e-6
+        tie = 1e-6 if sun else 0.0
         if price(evidence, found.solution) > price(evidence, baseline) + tie:
             found, words = hop(baseline, priors=evidence, X=X, rng=rng), evidence_words
             notes.append("The usual weights would have made the on and off times less plausible.")
@@ -256,14 +275,16 @@ def hop_house(
     Z = found.solution.Z[rows_with_state(baseline.Z, factorisation.solution.Z)]
     W = found.solution.W
     if amplitude is not None:
-        Z = np.column_stack([Z, whole.solution.Z[:, -1]])
-        W = np.vstack([_consuming(W, whole.solution.W[-1], mean_v), whole.solution.W[-1]])
+        varying = whole.solution.W[-amplitude.shape[1] :]
+        Z = np.column_stack([Z, whole.solution.Z[:, -amplitude.shape[1] :]])
+        W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
+    watts = W @ mean_v / len(mean_v)
     return Disaggregation(
         baseline=whole.solution,
         hop=found,
         solution=Solution(Z, W),
         diagnosis=diagnose(found.solution.Z, found.solution.W),
-        watts=W @ mean_v / len(mean_v),
+        watts=watts,
         priors=words,
         row=factorisation.row,
         in_fit=fitted,
@@ -271,6 +292,8 @@ def hop_house(
         feeds_in=whole.feeds_in,
         notes=tuple(notes),
         amplitude=amplitude,
+        power_w=sizes(Z, amplitude) * watts,
+        left_over=whole.left_over,
     )
 
 

@@ -38,8 +38,9 @@ class Factorised:
     at_noise_floor: bool | None  # None where the estimator gives no certificate
     feeds_in: bool  # a generator is in the house: active power is negative at times
     notes: tuple[str, ...] = ()
-    # (M,) of a last feature that varies: its size in each row in units of W[-1], 0 where it is off
+    # (M, V) of the last V features, which vary: sizes in each row in units of W, 0 where they are off
     amplitude: NDArray[np.float64] | None = None
+    left_over: float = 0.0  # share of the energy that the solution does not explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +68,21 @@ class Hopped:
     notes: tuple[str, ...] = ()
 
     @property
+    def n_varying(self) -> int:
+        """How many of the last features vary."""
+        return 0 if self.factorised.amplitude is None else self.factorised.amplitude.shape[1]
+
+    @property
     def sizes(self) -> NDArray[np.float64]:
-        """(M, K) how much of each feature is there: Z, and the amplitude of a last one that varies."""
+        """(M, K) how much of each feature is there: Z, and the amplitudes of the last ones that vary."""
         return sizes(self.solution.Z, self.factorised.amplitude)
 
 
 def sizes(Z: NDArray[np.uint8], amplitude: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Z (M, K) as floats, its last column the `amplitude` (M,) unless that is None."""
+    """Z (M, K) as floats, its last V columns the `amplitude` (M, V) unless that is None."""
     size = Z.astype(np.float64)
     if amplitude is not None:
-        size[:, -1] = amplitude
+        size[:, Z.shape[1] - amplitude.shape[1] :] = amplitude
     return size
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import block_diag
 
-from lfm import CorrectionKind
+from lfm import CorrectionKind, Solution
 from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.estimate import Callback, check_components, check_estimator
-from nilm.disaggregate.feed_in import current_of
 from nilm.disaggregate.house import PRIORS, Disaggregation, Factorisation, factorise, hop_house
 from nilm.disaggregate.solutions import (
     Factorised,
@@ -24,6 +23,7 @@ from nilm.disaggregate.solutions import (
     load_factorised,
     save_factorised,
     save_hopped,
+    sizes,
 )
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.recordings.tables import read_week
@@ -115,6 +115,7 @@ def factorise_week(
         feeds_in=found.feeds_in,
         notes=found.notes,
         amplitude=found.amplitude,
+        left_over=found.left_over,
     )
     save_factorised(out_path, factorised)
     record(out_path.parent / "manifest.json", step, [out_path])
@@ -143,6 +144,7 @@ def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, wave
             feeds_in=factorised.feeds_in,
             notes=factorised.notes,
             amplitude=factorised.amplitude,
+            left_over=factorised.left_over,
         ),
         current,
         table.voltage_v.astype(np.float64),
@@ -158,12 +160,15 @@ def _hopped(factorised: Factorised, found: Disaggregation, X: FloatArray) -> Hop
     diagnosis = found.diagnosis
     assert diagnosis.rank_W is not None
     fitted = factorised.in_fit
-    before = float(np.linalg.norm(X - current_of(factorised.solution, found.amplitude)[fitted]))
-    after = float(np.linalg.norm(X - current_of(found.solution, found.amplitude)[fitted]))
+
+    def residual(solution: Solution) -> float:
+        return float(np.linalg.norm(X - (sizes(solution.Z, found.amplitude) @ solution.W)[fitted]))
+
+    before, after = residual(factorised.solution), residual(found.solution)
     U, support = found.hop.U, found.hop.support
     corrections = [(c.kind.value, c.on_terms, c.feature_terms) for c in found.hop.corrections]
-    varying = int(found.amplitude is not None)
-    if varying:  # it is in every explanation as it was found, and like nothing else
+    varying = 0 if found.amplitude is None else found.amplitude.shape[1]
+    for _ in range(varying):  # it is in every explanation as it was found
         U, support = block_diag(U, [1.0]), np.append(support, 1.0)
         itself = ((len(corrections), 1.0),)
         corrections.append((CorrectionKind.UNCHANGED.value, itself, itself))

@@ -161,25 +161,6 @@ def test_gaps_are_one_boolean_per_row(gap_before):
         SwitchingDecoder().fit(np.ones((3, 2)), gap_before=gap_before)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_features_whose_waveform_changes_each_time_stay_few(seed):
-    rng = np.random.default_rng(seed)
-    X, Z, W = house(rng, N=1500)
-    apart = [0, 3, 4, 6]  # without collinear ones: those are told apart by their size alone
-    Z, W = Z[:, apart], W[apart]
-    X = Z[:, :1] * W[0] + NOISE * rng.standard_normal(X.shape)
-    for k in range(1, len(apart)):
-        starts = np.flatnonzero(np.diff(Z[:, k].astype(int), prepend=0) == 1)
-        for start in starts:
-            length = int(np.argmin(np.append(Z[start:, k], 0)))
-            other = 0.04 * np.linalg.norm(W[k]) / np.sqrt(40) * rng.standard_normal(40)
-            X[start : start + length] += W[k] + other
-    wide = SwitchingDecoder(drift="wide", min_noise=5 * NOISE).fit(X)
-    assert wide.solution_.K <= 5
-    assert hamming_error(wide.Z_, Z) < 0.02
-    assert wide.drift_ == pytest.approx(0.08)
-
-
 def test_a_drift_that_is_no_number_is_refused():
-    with pytest.raises(InvalidInputError, match=r"'auto', 'wide' or a number in \[0, 1\), got 'large'"):
+    with pytest.raises(InvalidInputError, match=r"'auto' or a number in \[0, 1\), got 'large'"):
         SwitchingDecoder(drift="large").fit(house(np.random.default_rng(0))[0])

@@ -48,7 +48,7 @@ def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped,
     amplitude /= amplitude[sun == 1].mean()
     both = Solution(np.column_stack([HOUSE.Z, sun]), np.vstack([HOUSE.W, -HOUSE.W[2]]))
     steady = hopped_week(both)
-    varying = replace(steady, factorised=replace(steady.factorised, amplitude=amplitude))
+    varying = replace(steady, factorised=replace(steady.factorised, amplitude=amplitude[:, None]))
     *others, generator = loads_of(varying)
     assert all(load.amplitude is None for load in others)
     assert generator.kind == "generator"

@@ -7,7 +7,6 @@ from nilm.disaggregate.estimate import (
     check_estimator,
     fit_estimator,
     independent,
-    refitted_if_poor,
     warmer,
     with_misfits_decoded,
     without_traces,
@@ -20,7 +19,8 @@ X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
 
 
 def test_names_of_estimators() -> None:
-    assert check_estimator("auto") == "switching"
+    assert check_estimator("auto") == "auto"
+    assert check_estimator("shapes") == "shapes"
     with pytest.raises(OptionError, match=r"latent-lasso.*got 'magic'"):
         check_estimator("magic")
 
@@ -86,14 +86,3 @@ def test_single_rows_that_were_missed_grossly_are_decoded_again_and_drift_change
     drifted[rows] += 0.1 * HOUSE.W[kettle]
     exact = Solution(HOUSE.Z, HOUSE.W)
     assert with_misfits_decoded(exact, drifted) is exact
-
-
-def test_a_week_that_on_and_off_cannot_explain_is_said_to_be_so() -> None:
-    notes: list[str] = []
-    good = Solution(HOUSE.Z, HOUSE.W)
-    assert refitted_if_poor(good, X, notes) is good
-    assert notes == []
-    sun = np.outer(np.sin(np.linspace(0, 40, len(X))) ** 2, -10 * np.sign(HOUSE.voltage_v))
-    poor = refitted_if_poor(good, X + sun, notes)
-    assert poor.residual(X + sun) < good.residual(X + sun)
-    assert "varies continuously" in notes[0]

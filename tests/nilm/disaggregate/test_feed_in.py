@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from lfm import Solution
-from nilm.disaggregate.feed_in import completed, current_of, first_amplitude, with_generator
+from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.generator import Generator, find_generator
+from nilm.disaggregate.solutions import sizes
 from nilm.simulate.house import drop_rows, observe, simulated_house
 from nilm.simulate.solar import with_solar
 
@@ -56,6 +57,5 @@ def test_the_generator_becomes_the_last_feature_with_its_energy() -> None:
     assert solution.K == 9
     np.testing.assert_array_equal(solution.Z[:, -1], TRUE > 0)
     assert size.sum() == pytest.approx(np.count_nonzero(TRUE))
-    np.testing.assert_allclose(np.outer(size, solution.W[-1]), np.outer(PROFILE[:, -1], PANELS), atol=1e-9)
-    np.testing.assert_allclose(current_of(solution, size), X, atol=0.02)
-    np.testing.assert_array_equal(current_of(solution, None), solution.product())
+    np.testing.assert_allclose(size @ solution.W[-1:], np.outer(PROFILE[:, -1], PANELS), atol=1e-9)
+    np.testing.assert_allclose(sizes(solution.Z, size) @ solution.W, X, atol=0.02)

@@ -129,8 +129,8 @@ def test_appliances_are_found_beside_panels_that_follow_the_sun() -> None:
     # The washing machine ran by day alone, where a switch is known no better than the sun's step beside it.
     np.testing.assert_allclose(np.sort(found.watts[:-1]), np.sort(HOUSE.watts), rtol=0.02, atol=20)
     assert found.amplitude is not None
-    np.testing.assert_array_equal(found.amplitude > 0, found.solution.Z[:, -1] == 1)
-    fed_in = found.amplitude * found.watts[-1]
+    np.testing.assert_array_equal(found.amplitude[:, 0] > 0, found.solution.Z[:, -1] == 1)
+    fed_in = found.amplitude[:, 0] * found.watts[-1]
     np.testing.assert_allclose(fed_in, profile[:, -1] * with_sun.watts[-1], atol=60)
     assert fed_in.sum() == pytest.approx((profile[:, -1] * with_sun.watts[-1]).sum(), rel=0.01)
     assert found.hop.solution.K == 6  # what varies is no matter of equivalent explanations

@@ -74,7 +74,7 @@ def test_records_come_back_as_they_were_and_give_the_same_bytes(tmp_path: Path) 
 
 
 def test_a_feature_that_varies_keeps_its_amplitude(tmp_path: Path) -> None:
-    amplitude = np.array([0.0, 1.3, 0.7])
+    amplitude = np.array([[0.0], [1.3], [0.7]])
     varying = replace(HOPPED, factorised=replace(FACTORISED, amplitude=amplitude))
     save_hopped(tmp_path / "v.npz", varying)
     same(load_hopped(tmp_path / "v.npz"), varying)

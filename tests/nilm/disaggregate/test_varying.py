@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from nilm.disaggregate import disaggregate
+from nilm.disaggregate.varying import vary
+from nilm.simulate import loads
+
+D = 64
+V = 325 * np.sin(2 * np.pi * np.arange(D) / D)
+HEATER = V / np.mean(V * V)  # amperes of one watt
+LAMP = np.sign(V) * (np.abs(V) > 150)
+LAMP = LAMP / np.mean(LAMP * V)
+MOTOR = np.roll(V, 8)
+MOTOR = MOTOR / np.mean(MOTOR * V)
+N = 1500
+
+
+def house(rng: np.random.Generator) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Rows of a house with two heaters, a motor that is on or off, and a lamp that is dimmed at will."""
+    t = np.arange(N)
+    watts = {
+        "kettle": 2000.0 * (t % 173 < 4),
+        "oven": 900.0 * (t % 401 < 37),
+        "pump": 150.0 * (t % 59 < 23),
+        "lamp": np.repeat(rng.uniform(20, 300, N // 10), 10) * (t % 300 < 150),
+    }
+    X = np.outer(watts["kettle"] + watts["oven"], HEATER) + np.outer(watts["pump"], MOTOR)
+    X += np.outer(watts["lamp"], LAMP) + 40 * HEATER
+    return X + 0.01 * rng.standard_normal(X.shape), watts
+
+
+def test_heaters_come_apart_and_what_varies_keeps_its_watts_in_every_row() -> None:
+    X, watts = house(np.random.default_rng(0))
+    found = disaggregate(X, V, estimator="shapes")
+    power = {
+        name: np.abs(found.power_w - truth[found.row, None]).sum(axis=0).min() / truth.sum()
+        for name, truth in watts.items()
+    }
+    assert max(power.values()) < 0.05, power
+    assert found.power_w.shape == (len(found.row), found.solution.K)
+    assert found.left_over < 0.01
+    np.testing.assert_allclose(found.power_w.sum(axis=1), X[found.row] @ V / D, atol=20)
+
+
+def test_a_week_that_varies_is_explained_by_shapes_and_a_week_of_switches_is_not() -> None:
+    X, _ = house(np.random.default_rng(1))
+    assert disaggregate(X, V).amplitude is not None
+    t = np.arange(N)
+    steady = np.outer(2000.0 * (t % 173 < 9), HEATER) + np.outer(150.0 * (t % 59 < 23), MOTOR)
+    steady += 0.01 * np.random.default_rng(2).standard_normal(steady.shape)
+    found = disaggregate(steady, V)
+    assert found.amplitude is None
+    assert found.at_noise_floor
+
+
+def test_a_single_load_that_varies_all_week_is_one_appliance() -> None:
+    rng = np.random.default_rng(3)
+    size = np.abs(200 + np.cumsum(rng.standard_normal(N) * 8))
+    X = np.outer(size, LAMP) + 0.01 * rng.standard_normal((N, D))
+    found = vary(X, np.zeros(N, bool), V, components="auto", notes=[])
+    assert len(found.shapes) + found.solution.K == 2  # and the base
+    np.testing.assert_allclose(
+        found.amplitude[:, 0] * np.mean(found.shapes[0] * V) - size, np.mean(-size.min()), atol=60
+    )
+
+
+@pytest.mark.parametrize("what", ["nothing changes", "noise alone"])
+def test_a_week_in_which_nothing_happens_is_its_base(what: str) -> None:
+    noise = 0.0 if what == "nothing changes" else 0.02
+    X = 100 * HEATER + noise * np.random.default_rng(4).standard_normal((400, D))
+    found = disaggregate(X, V, estimator="shapes")
+    assert found.solution.K == 1
+    assert found.watts == pytest.approx([100], abs=1)
+
+
+def test_two_that_are_identical_are_said_together() -> None:
+    t = np.arange(N)
+    both = 500.0 * (t % 97 < 20) + 500.0 * (t % 131 < 40)
+    X = np.outer(both, LAMP) + 0.01 * np.random.default_rng(5).standard_normal((N, D))
+    found = disaggregate(X, V, estimator="shapes")
+    assert np.abs(found.power_w.sum(axis=1) - both).mean() < 5
+
+
+def test_a_capacitor_draws_no_watts_and_takes_none() -> None:
+    t = np.arange(N)
+    quadrature = 2.0 * np.cos(2 * np.pi * np.arange(D) / D)
+    X = np.outer(t % 83 < 30, quadrature) + np.outer(300.0 * (t % 57 < 9), LAMP)
+    X += 0.01 * np.random.default_rng(6).standard_normal((N, D))
+    found = disaggregate(X, V, estimator="shapes")
+    assert found.watts.max() == pytest.approx(300, rel=0.03)
+    assert loads.active_w(V, quadrature) == pytest.approx(0, abs=1e-6)
