@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError
+from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
-from nilm.store import atomic_path
 
 Float32Array = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
