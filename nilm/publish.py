@@ -134,14 +134,14 @@ def _surroundings(
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
     factorised = hopped.factorised
     submeters, submeter_notes = read_submeters(
-        paths.house_folder, rows.start_utc, interval_s=factorised.interval_s
+        paths.house_folder, rows.start_utc, duration_s=rows.duration_s
     )
     return Surroundings(
         quality=_quality(read_quality(paths.quality).as_result(), hopped),
         catalogue=catalogue,
         analyst=read_notes(paths.names, paths.house),
         submeters=submeters,
-        truth=read_truth(paths.truth, rows.start_utc, interval_s=factorised.interval_s)
+        truth=read_truth(paths.truth, rows.measured_utc, interval_s=factorised.interval_s)
         if paths.truth.is_file()
         else None,
         notes=(*notes, *submeter_notes),
@@ -166,6 +166,8 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
         )
     return MeteredRows(
         start_utc=table.start_utc[row],
+        duration_s=table.duration_s[row],
+        measured_utc=table.measured_utc[row],
         metered_w=table.active_w[row],
         voltage_v=table.voltage_v[row].mean(axis=0, dtype=np.float64),
         mains_hz=table.mains_hz[row],
