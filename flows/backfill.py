@@ -26,6 +26,7 @@ from flows.turns import Job, Turns
 from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
+from nilm.workers import begin_worker
 
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
@@ -164,7 +165,7 @@ def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Cal
     """Where the jobs run and how many at a time; OptionError if there is no Dask at the address."""
     if dask is None:
         processes = workers or os.cpu_count() or 1
-        return ProcessPoolTaskRunner(max_workers=processes), lambda: processes
+        return ProcessPoolTaskRunner(max_workers=processes, initializer=begin_worker), lambda: processes
     try:
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner

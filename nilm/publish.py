@@ -21,7 +21,7 @@ from nilm import versions
 from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
-from nilm.appliances.scores import read_truth
+from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
 from nilm.files import MADE_ANEW, canonical_json, digest, fingerprint, remove_stale, write_text
@@ -138,16 +138,26 @@ def _surroundings(
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
     factorised = hopped.factorised
     submeters, submeter_notes = read_submeters(paths.house_folder, rows.start_utc, duration_s=rows.duration_s)
+    truth, truth_notes = _truth(paths, rows, interval_s=factorised.interval_s)
     return Surroundings(
         quality=_quality(paths, table, hopped),
         catalogue=catalogue,
         analyst=read_notes(paths.names, paths.house),
         submeters=submeters,
-        truth=read_truth(paths.truth, rows.measured_utc, interval_s=factorised.interval_s)
-        if paths.truth.is_file()
-        else None,
-        notes=(*notes, *submeter_notes),
+        truth=truth,
+        notes=(*notes, *submeter_notes, *truth_notes),
     )
+
+
+def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[Truth | None, tuple[str, ...]]:
+    """A simulator's truth where there is one, and a note where it could not be read: a week needs none."""
+    if not paths.truth.is_file():
+        return None, ()
+    try:
+        return read_truth(paths.truth, rows.measured_utc, interval_s=interval_s), ()
+    except InputFileError as error:
+        log.warning("%s: not scored: %s", paths, error)
+        return None, (f"The simulator's truth was left out: {error}",)
 
 
 def publish_index(outputs_root: Path, house: str) -> Path:
