@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
-from nilm.errors import OptionError
+from nilm.errors import InputFileError, OptionError
 
 # This very week showed faults that were then repaired: a demo, no measurement.
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
@@ -145,7 +145,13 @@ def diagnose(options: argparse.Namespace) -> Lines:
         raise OptionError(
             f"{options.folder} holds no finished week (no corrections.json); `nilm run` makes one"
         )
-    certainty = read_json(path, cure=MADE_ANEW)["certainty"]
+    try:
+        yield from _certainty(read_json(path, cure=MADE_ANEW)["certainty"])
+    except (KeyError, TypeError) as error:
+        raise InputFileError(f"{path} is not what `nilm run` writes ({error!r}); {MADE_ANEW}") from error
+
+
+def _certainty(certainty: dict[str, Any]) -> Lines:
     yield f"{certainty['verdict']}: {certainty['words']}"
     exactly = "" if certainty["n_equivalent_is_exact"] else "at least "
     yield f"equivalent solutions: {exactly}{certainty['n_equivalent']}"

@@ -7,7 +7,7 @@ kind of failure, and some come without the file's name.
 import errno
 from collections.abc import Mapping
 
-from lfm.errors import LfmError
+from lfm import LfmError
 from nilm.errors import NilmError, OptionError
 from nilm.paths import WeekPaths
 

@@ -40,7 +40,9 @@ class Settings(BaseSettings):
 
     data_root: Path = Field(Path("data"), description="Folder of raw/, waveforms/ and solutions/.")
     outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
-    tariff_per_kwh: float = Field(0.25, ge=0, description="Price of one kWh, in `currency`.")
+    tariff_per_kwh: float = Field(
+        0.25, ge=0, allow_inf_nan=False, description="Price of a kWh, in `currency`."
+    )
     currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
     components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
@@ -49,8 +51,8 @@ class Settings(BaseSettings):
     interval_s: int = Field(120, ge=1, le=3600, description="Seconds from row to row; divides an hour.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
-    min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")
-    min_off_s: float = Field(0.0, ge=0, description="Shorter pauses do not end a run.")
+    min_on_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter runs are not listed.")
+    min_off_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter pauses do not end a run.")
     workers: Workers | None = Field(None, description="Weeks or hours at a time; all cores if not set.")
 
     def with_absolute_roots(self) -> "Settings":

@@ -2,6 +2,7 @@
 
 from lfm import synthetic
 from lfm.equivalence.candidates import Candidates, enumerate_candidates, sample_candidates
+from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
 from lfm.equivalence.hermite import lattice_index
 from lfm.equivalence.identifiability import Identifiability, diagnose
@@ -15,8 +16,10 @@ from lfm.estimators.latent_lasso import LatentLasso
 from lfm.estimators.meibp import MEIBP
 from lfm.hopper.corrections import Correction, CorrectionKind
 from lfm.hopper.hop import Hop, hop
+from lfm.least_squares import least_squares
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
+from lfm.runs import runs_of_ones
 from lfm.solution import Solution, transform
 from lfm.switching.decoder import SwitchingDecoder
 from lfm.switching.siblings import separate_siblings
@@ -24,6 +27,7 @@ from lfm.switching.twins import merge_twins
 
 __all__ = [
     "MEIBP",
+    "BaseCount",
     "BernoulliZ",
     "BinaryDecoder",
     "Candidates",
@@ -46,18 +50,21 @@ __all__ = [
     "Solution",
     "SwitchingDecoder",
     "SwitchingZ",
+    "count_bases",
     "decode_rows",
     "diagnose",
     "enumerate_candidates",
     "hamming_error",
     "hop",
     "lattice_index",
+    "least_squares",
     "match_columns",
     "merge_twins",
     "nonbinarity",
     "pairwise_dependencies",
     "random_equivalent",
     "regulariser",
+    "runs_of_ones",
     "sample_candidates",
     "separate_siblings",
     "synthetic",

@@ -1,104 +1,57 @@
-"""The errors and the input checks of `lfm`: every message names the argument, its value and what to do."""
-
-import math
-from typing import Any, TypeGuard
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-BinaryMatrix = NDArray[np.uint8]
-FloatMatrix = NDArray[np.float64]
-IntMatrix = NDArray[np.int64]
+"""The errors that `lfm` raises on purpose. All of them are LfmError."""
 
 
 class LfmError(Exception):
-    """Base of every error that `lfm` raises on purpose."""
+    """Base of every error that `lfm` raises on purpose.
+
+    Catch this one to catch them all.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> try:
+    ...     lfm.lattice_index([[1, 1], [1, 1]])
+    ... except lfm.LfmError as error:
+    ...     print(type(error).__name__)
+    RankDeficientError
+    """
 
 
 class InvalidInputError(LfmError, ValueError):
-    """An argument is not of the form that the function's docstring asks for."""
+    """An argument is not of the form that the function's docstring asks for. It is a ValueError too.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.regulariser([])
+    Traceback (most recent call last):
+    lfm.errors.InvalidInputError: W must have 2 dimensions, got shape (0,)
+    """
 
 
 class NotEquivalentError(LfmError, ValueError):
-    """(ZU, U⁻¹W) is not an equivalent solution: U is singular, or ZU is not binary."""
+    """(ZU, U⁻¹W) is not an equivalent solution: U is singular, or ZU is not binary.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> solution = lfm.Solution([[1, 0], [0, 1], [1, 1]], [[1.0], [2.0]])
+    >>> lfm.transform(solution, [[1, 1], [0, 0]])
+    Traceback (most recent call last):
+    lfm.errors.NotEquivalentError: U is singular: its columns are linearly dependent, so U⁻¹W does not exist
+    """
 
 
 class RankDeficientError(LfmError, ValueError):
-    """Columns of Z (or rows of W) are linearly dependent where the mathematics needs them independent."""
+    """Columns of Z (or rows of W) are linearly dependent where the mathematics needs independent ones.
 
+    The message names the columns.
 
-def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
-    try:
-        return np.asarray(value)
-    except ValueError as error:  # rows of different lengths
-        raise InvalidInputError(f"{name} must be an array: {error}") from error
-
-
-def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatMatrix:
-    """`value` as a float64 array of `ndim` dimensions, every entry finite; InvalidInputError otherwise."""
-    array = _as_array(name, value)
-    if np.iscomplexobj(array):
-        raise InvalidInputError(
-            f"{name} must be an array of real numbers, got {array.dtype}; take .real or abs"
-        )
-    try:
-        array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} must be an array of real numbers: {error}") from error
-    if array.ndim != ndim:
-        raise InvalidInputError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
-    bad = int(np.size(array) - np.count_nonzero(np.isfinite(array)))
-    if bad:
-        raise InvalidInputError(
-            f"{name} holds {bad} entries that are NaN or infinite; leave those rows out or fill them first"
-        )
-    return array
-
-
-def check_whole(name: str, value: float, *, least: int) -> int:
-    """`value` as an int of at least `least`; InvalidInputError otherwise."""
-    try:
-        whole = int(value)
-    except (TypeError, ValueError, OverflowError):
-        whole = least - 1
-    if whole < least or whole != value:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return whole
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """True for a single real number that is not NaN, of Python or of numpy."""
-    return isinstance(value, int | float | np.integer | np.floating) and not math.isnan(value)
-
-
-def check_weight(name: str, value: object) -> None:
-    """InvalidInputError unless `value` is a finite number of at least 0."""
-    if not (is_number(value) and 0 <= value < math.inf):
-        raise InvalidInputError(f"{name} must be a finite number of at least 0, got {value!r}")
-
-
-def check_rng(name: str, value: object) -> None:
-    """InvalidInputError unless `value` is numpy's Generator, whose draws a seed repeats everywhere."""
-    if not isinstance(value, np.random.Generator):
-        raise InvalidInputError(
-            f"{name} must be a numpy.random.Generator, got {value!r}; write numpy.random.default_rng(seed)"
-        )
-
-
-def check_binary(name: str, value: ArrayLike) -> BinaryMatrix:
-    """`value` as an (N, K) uint8 matrix of zeros and ones with K ≥ 1; InvalidInputError otherwise."""
-    array = _as_array(name, value)
-    if array.ndim != 2:
-        raise InvalidInputError(f"{name} must be a matrix of shape (N, K), got shape {array.shape}")
-    if array.dtype != np.bool_ and array.dtype != np.uint8:
-        array = check_real(name, array)
-    if array.shape[0] == 0 or array.shape[1] == 0:
-        raise InvalidInputError(f"{name} has shape {array.shape}; at least one row and one column are needed")
-    wrong = np.argwhere((array != 0) & (array != 1))
-    if len(wrong):
-        n, k = wrong[0]
-        raise InvalidInputError(
-            f"{name} must hold only 0 and 1; {len(wrong)} entries do not, the first at row {n}, column {k} "
-            f"is {array[n, k]}; threshold it first"
-        )
-    return np.ascontiguousarray(array, dtype=np.uint8)
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.enumerate_candidates([[1, 1], [1, 1], [0, 0]])
+    Traceback (most recent call last):
+    lfm.errors.RankDeficientError: rank(Z) = 1 < K = 2: columns 0 and 1 are equal (features always on
+    together). Remove or merge those columns first
+    """

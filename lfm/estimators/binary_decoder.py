@@ -19,12 +19,11 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lstsq
+from numpy.typing import ArrayLike
 from sklearn.utils.extmath import randomized_svd
 
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.equivalence.candidates import enumerate_candidates
-from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import (
     columns_near_space,
@@ -34,6 +33,7 @@ from lfm.estimators.binary_columns import (
     split_in_two,
 )
 from lfm.estimators.decoding import MAX_NODES, decode
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ _FLOOR_SIGMAS = 6.0
 _QUICK_NODES = 2_000  # per row, while searching; the best solution is polished with the full budget
 
 
-def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tuple[float, float]:
+def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, float]:
     """The variance σ² of the noise, and how much of its energy leans on the leading singular directions.
 
     `squares` are the leading squared singular values of X (N, D), `outside` the energy of the others. In the
@@ -64,12 +64,7 @@ def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tupl
     return variance, taken
 
 
-def _refit(Z: BinaryMatrix, Y: FloatMatrix) -> FloatMatrix:
-    """W of least squares, of smallest norm where columns of Z are dependent."""
-    return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
-
-
-def _whole(Z: BinaryMatrix) -> BinaryMatrix:
+def _whole(Z: BinaryArray) -> BinaryArray:
     """The equivalent of Z whose rows generate all integer vectors, where swaps of columns lead there.
 
     Sources cut in two may be sums and differences of features that reach only a sublattice (|det U| > 1): the
@@ -83,19 +78,51 @@ def _whole(Z: BinaryMatrix) -> BinaryMatrix:
         return Z
     directions = np.asarray(candidates.U, dtype=np.float64)
     chosen = smallest_determinant(directions, candidates.unit_positions().tolist())
-    equivalent: BinaryMatrix = np.rint(real @ directions[chosen].T).astype(np.uint8)
+    equivalent: BinaryArray = np.rint(real @ directions[chosen].T).astype(np.uint8)
     return equivalent
 
 
 class BinaryDecoder(LatentFeatureEstimator):
-    """Factorises X ≈ ZW, min ‖X − ZW‖²_F over binary Z, for rows without order.
+    """X ≈ ZW for rows without order (images, spectra): min ‖X − ZW‖²_F over binary Z, with an exact Z step.
 
-    n_components: K, at most N. max_iter: most alternations from one start. n_restarts: most times that a
-    feature is dropped and seeded anew while the residual is above the noise floor. callback(number,
-    objective) is called after each start with the best ‖X − ZW‖²_F so far.
+    Parameters
+    ----------
+    n_components : int, default 8
+        K, the number of features, at least 1 and at most N.
+    max_iter : int, default 100
+        Most rounds of decoding and refitting from one start.
+    n_restarts : int, default 20
+        Most times that a feature is dropped and seeded anew while the residual is above the noise floor.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each start; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each start is logged on the logger "lfm.estimators".
 
-    After fit, beyond the base: at_noise_floor_ says whether the residual inside the signal's space is what
-    the noise outside it predicts (False where D ≤ K leaves no outside to compare with); noise_ is that σ.
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+    at_noise_floor_ : bool
+        Whether the residual inside the signal's space is what the noise outside it predicts. False where D
+        ≤ K leaves no outside to compare with.
+    noise_ : float
+        Standard deviation σ of that noise, in the unit of X.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> data = lfm.synthetic.images(K=4, N=200, n_pdc=0, noise=0.1, rng=np.random.default_rng(0))
+    >>> decoder = lfm.BinaryDecoder(n_components=4, random_state=0).fit(data.X)
+    >>> lfm.hamming_error(decoder.Z_, data.truth.Z)
+    0.0
     """
 
     at_noise_floor_: bool
@@ -109,12 +136,14 @@ class BinaryDecoder(LatentFeatureEstimator):
         n_restarts: int = 20,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -122,13 +151,15 @@ class BinaryDecoder(LatentFeatureEstimator):
         rows = self._rows(X)
         self._check_count("max_iter", 1)
         self._check_count("n_restarts", 0)
-        search = _Search(rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback))
+        search = _Search(
+            rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback, verbose=self.verbose)
+        )
         search.run(self.n_restarts)
         self.at_noise_floor_ = search.at_floor()
         self.noise_ = math.sqrt(search.variance)
         Z = _whole(search.Z)
         return self._keep(
-            Solution(Z, _refit(Z, rows)),
+            Solution(Z, least_squares(Z, rows).W),
             rounds=search.rounds,
             converged=search.stable,
             advice=f"raise max_iter = {self.max_iter}, or ask for fewer features",
@@ -139,7 +170,7 @@ class _Search:
     """The best Z so far in the space of the leading singular vectors, and the ways to better ones."""
 
     def __init__(
-        self, X: FloatMatrix, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
+        self, X: FloatArray, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
     ) -> None:
         N, D = X.shape
         self.K, self.max_iter, self.rng, self.rounds = K, max_iter, rng, rounds
@@ -150,14 +181,14 @@ class _Search:
         self.variance, taken = _noise(singular**2, outside, N, D)
         edge = max(self.variance * (math.sqrt(N) + math.sqrt(D)) ** 2, 1e-20 * singular[0] ** 2)
         self.r = max(int(np.count_nonzero(singular**2 > edge)), 1)  # dimensions that rise above the noise
-        self.Y: FloatMatrix = X @ Vt.T
+        self.Y: FloatArray = X @ Vt.T
         self.outside = outside
         freedom = (N - K) * self.r
         self.floor = taken + self.variance * (freedom + _FLOOR_SIGMAS * math.sqrt(2 * max(freedom, 1)))
         self.floor += float(np.sum(singular[self.r :] ** 2))
-        self.Z: BinaryMatrix = np.zeros((N, K), dtype=np.uint8)
+        self.Z: BinaryArray = np.zeros((N, K), dtype=np.uint8)
         self.inside = float("inf")
-        self.tried: list[BinaryMatrix] = []  # the end of every start: its columns serve the later ones
+        self.tried: list[BinaryArray] = []  # the end of every start: its columns serve the later ones
         self.stable = True
 
     def at_floor(self) -> bool:
@@ -196,12 +227,12 @@ class _Search:
     def _least_missed(self, place: int) -> int:
         """The feature in that `place` when ordered by what its removal costs."""
         Z = self.Z.astype(np.float64)
-        W = _refit(self.Z, self.Y)
+        W = least_squares(self.Z, self.Y).W
         precision = np.diag(np.linalg.pinv(Z.T @ Z, hermitian=True))
         cost = np.sum(W**2, axis=1) / np.where(precision > 0, precision, np.inf)
         return int(np.argsort(cost, kind="stable")[place])
 
-    def _try(self, Z: BinaryMatrix, *, randomly: bool = False) -> None:
+    def _try(self, Z: BinaryArray, *, randomly: bool = False) -> None:
         """Alternate from Z (N, ≤ K), filled up with features seeded from the residual; keep it if better."""
         while Z.shape[1] < self.K:
             Z = np.column_stack([Z, self._seed(Z, randomly)])
@@ -212,9 +243,9 @@ class _Search:
             self.Z, self.inside = Z, inside
         self.rounds.add(self.inside + self.outside)
 
-    def _seed(self, Z: BinaryMatrix, randomly: bool) -> BinaryMatrix:
+    def _seed(self, Z: BinaryArray, randomly: bool) -> BinaryArray:
         """A new column: what Z leaves over, cut in two along its main direction, or along one of its rows."""
-        left = self.Y - Z @ _refit(Z, self.Y) if Z.shape[1] else self.Y
+        left = self.Y - Z @ least_squares(Z, self.Y).W if Z.shape[1] else self.Y
         weights = np.sum(left**2, axis=1)
         if randomly and weights.sum() > 0:
             direction = left[self.rng.choice(len(left), p=weights / weights.sum())]
@@ -222,10 +253,10 @@ class _Search:
             direction = np.linalg.svd(left.T @ left, hermitian=True)[2][0]
         return split_in_two(left @ direction)
 
-    def _alternate(self, Z: BinaryMatrix, max_nodes: int) -> tuple[BinaryMatrix, float, bool]:
+    def _alternate(self, Z: BinaryArray, max_nodes: int) -> tuple[BinaryArray, float, bool]:
         """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
         for _ in range(self.max_iter):
-            W = _refit(Z, self.Y)
+            W = least_squares(Z, self.Y).W
             decoding = decode(self.Y, W, max_nodes=max_nodes)
             new = decoding.Z
             worse = ~decoding.proved
@@ -236,4 +267,4 @@ class _Search:
             if np.array_equal(new, Z):
                 return Z, float(np.sum((self.Y - Z @ W) ** 2)), bool(decoding.proved.all())
             Z = new
-        return Z, float(np.sum((self.Y - Z @ _refit(Z, self.Y)) ** 2)), False
+        return Z, float(np.sum((self.Y - Z @ least_squares(Z, self.Y).W) ** 2)), False

@@ -12,18 +12,14 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
-
-# The chance that two rows with the same states are told apart.
-_APART = 1e-9
-# More groups than this are not looked for: states do not recur, or too seldom to be worth the time.
-MAX_GROUPS = 4096
-_MAX_REWEIGHTINGS = 50
+from lfm.hopper.thresholds import THRESHOLDS
+from lfm.least_squares import least_squares
 
 
 @compiled
-def _group(Y: FloatMatrix, radius: float, max_groups: int) -> tuple[IntMatrix, int]:
+def _group(Y: FloatArray, radius: float, max_groups: int) -> tuple[IntArray, int]:
     """(group of each row, number of groups): a row joins the first group whose first row is within √radius.
 
     The group of the row before is tried first, as states last. The number is max_groups + 1 where the search
@@ -55,12 +51,12 @@ def _group(Y: FloatMatrix, radius: float, max_groups: int) -> tuple[IntMatrix, i
     return group, n_groups
 
 
-def repeated_rows(X: FloatMatrix, K: int) -> IntMatrix | None:
+def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
     """The group (N,) of each row of X (N, D): the same number where two rows differ by noise alone.
 
     ZW has rank K at most, so what X holds beyond its K strongest directions is noise and says how large it
     is; rows are compared within those K directions. None where that cannot be said (N or D at most K) or
-    where there are more than MAX_GROUPS groups.
+    where states recur too seldom.
     """
     N, D = X.shape
     if min(N, D) <= K:
@@ -72,11 +68,13 @@ def repeated_rows(X: FloatMatrix, K: int) -> IntMatrix | None:
         return np.zeros(N, dtype=np.int64)
     rounding = 1e-15 * total  # what an exact ZW leaves behind
     variance = max(total - float(strongest.sum()), rounding) / ((N - K) * (D - K))
-    group, n_groups = _group(X @ directions, 2 * variance * float(chi2.isf(_APART, K)), MAX_GROUPS)
-    return None if n_groups > MAX_GROUPS else group
+    group, n_groups = _group(
+        X @ directions, 2 * variance * float(chi2.isf(THRESHOLDS.told_apart, K)), THRESHOLDS.max_groups
+    )
+    return None if n_groups > THRESHOLDS.max_groups else group
 
 
-def majority(Z: BinaryMatrix, group: IntMatrix) -> BinaryMatrix:
+def majority(Z: BinaryArray, group: IntArray) -> BinaryArray:
     """Z (N, K) with each bit set to what most rows of its group say; a tie leaves the bits as they are."""
     sizes = np.bincount(group)
     voted = np.empty_like(Z)
@@ -87,13 +85,13 @@ def majority(Z: BinaryMatrix, group: IntMatrix) -> BinaryMatrix:
     return voted
 
 
-def group_means(X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
+def group_means(X: FloatArray, group: IntArray) -> FloatArray:
     """The mean row (G, D) of each group; `group` (N,) counts from 0 and leaves out no number."""
     share = 1.0 / np.bincount(group)[group]
     return np.asarray(csr_array((share, (group, np.arange(len(group))))) @ X, dtype=np.float64)
 
 
-def agreed_features(Z: BinaryMatrix, X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
+def agreed_features(Z: BinaryArray, X: FloatArray, group: IntArray) -> FloatArray:
     """W (K, D) that minimises Σ over groups of size × ‖mean row − zW‖, z being the states of its first row.
 
     Norms, not squares: the few groups whose vote went wrong (small ones) then hardly move W. Found by
@@ -101,12 +99,11 @@ def agreed_features(Z: BinaryMatrix, X: FloatMatrix, group: IntMatrix) -> FloatM
     """
     sizes = np.bincount(group)
     means = group_means(X, group)
-    states = Z[np.unique(group, return_index=True)[1]].astype(np.float64)
+    states = Z[np.unique(group, return_index=True)[1]]
     weights = sizes.astype(np.float64)
     last = np.inf
-    for _ in range(_MAX_REWEIGHTINGS):
-        root = np.sqrt(weights)[:, None]
-        W = np.asarray(np.linalg.lstsq(root * states, root * means, rcond=None)[0], dtype=np.float64)
+    for _ in range(THRESHOLDS.max_reweightings):
+        W = least_squares(states, means, weight=weights).W
         distances = np.linalg.norm(means - states @ W, axis=1)
         cost = float(sizes @ distances)
         if cost >= last * (1 - 1e-4):

@@ -12,28 +12,23 @@ import math
 
 import numpy as np
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau, pivot_in_place
-from lfm.errors import FloatMatrix, IntMatrix
 from lfm.hopper.objective import Objective
-
-TOLERANCE = 1e-6  # of the weight that may be missing
-MAX_BASES = 20_000
-_MAX_CANDIDATES = 20_000
-# By how much the limit is above the best objective, in units of 1/β, tried in turn.
-_MARGINS = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
+from lfm.hopper.thresholds import THRESHOLDS
 
 
 @compiled
 def _bases(
-    minors: IntMatrix,
+    minors: IntArray,
     determinant: int,
-    columns: IntMatrix,
-    costs: FloatMatrix,
+    columns: IntArray,
+    costs: FloatArray,
     limit: float,
     max_bases: int,
     largest: int,
-) -> tuple[IntMatrix, IntMatrix, int]:
+) -> tuple[IntArray, IntArray, int]:
     """Every basis whose columns cost at most `limit`: (bases (m, K), determinants (m,), m).
 
     The tableau (spoilt) must stand at a cheapest basis. m is −1 where there are more than max_bases, or a
@@ -115,7 +110,7 @@ def _bases(
 
 
 @compiled
-def _slot(here: IntMatrix, bits: IntMatrix, slots: IntMatrix) -> int:
+def _slot(here: IntArray, bits: IntArray, slots: IntArray) -> int:
     """Where the set `here` stands in the hash table, or the free slot where it belongs."""
     value = 0
     for word in here:
@@ -134,7 +129,7 @@ def _slot(here: IntMatrix, bits: IntMatrix, slots: IntMatrix) -> int:
     return slot
 
 
-def _cheapest(tableau: Tableau, costs: FloatMatrix) -> bool:
+def _cheapest(tableau: Tableau, costs: FloatArray) -> bool:
     """Exchange columns until no exchange is cheaper: a cheapest basis, because bases form a matroid.
 
     False where a determinant grew too large on the way for products to stay inside int64.
@@ -148,7 +143,7 @@ def _cheapest(tableau: Tableau, costs: FloatMatrix) -> bool:
     return False
 
 
-def _total(tableau: Tableau, costs: FloatMatrix, beta: float) -> float:
+def _total(tableau: Tableau, costs: FloatArray, beta: float) -> float:
     """Σ_B (index of B)² exp(−β(cost of B − cost of B*)) over all bases B, at the cheapest basis B*.
 
     In the coordinates of B* every entry is weighted by at most 1, so that det(I + …) is well conditioned.
@@ -160,8 +155,10 @@ def _total(tableau: Tableau, costs: FloatMatrix, beta: float) -> float:
     return tableau.determinant**2 * math.exp(min(logarithm, 600.0))
 
 
-def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BASES) -> FloatMatrix | None:
-    """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,), within TOLERANCE.
+def exact_support(
+    objective: Objective, beta: float, *, max_bases: int = THRESHOLDS.max_bases
+) -> FloatArray | None:
+    """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,).
 
     The sum runs over all bases of the candidates; where the objective is unimodular, over those whose lattice
     index is not above that of the current U. None where that is out of reach: more than `max_bases` would
@@ -170,14 +167,14 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
     current = objective.tableau.columns
     best = float(objective.values(current[None])[0])
     tableau = Tableau(objective.candidates)
-    if len(objective.costs) > _MAX_CANDIDATES or not _cheapest(tableau, objective.costs):
+    if len(objective.costs) > THRESHOLDS.max_candidates or not _cheapest(tableau, objective.costs):
         return None
     floor = float(objective.costs[tableau.columns].sum())
     total = _total(tableau, objective.costs, beta)
     scale = math.exp(
         min(beta * (best - floor), 700.0)
     )  # from weights relative to B* to those relative to best
-    for margin in _MARGINS if objective.features_never_negative else (math.inf,):
+    for margin in THRESHOLDS.margins if objective.features_never_negative else (math.inf,):
         bases, determinants, m = _bases(
             tableau.minors.copy(),
             tableau.determinant,
@@ -197,7 +194,7 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
         if objective.unimodular:
             weights[index > abs(objective.tableau.determinant)] = 0.0
         everything = float(weights.sum())
-        if math.isinf(margin) or missing <= TOLERANCE * everything:
+        if math.isinf(margin) or missing <= THRESHOLDS.missing_weight * everything:
             shares = np.zeros(len(objective.costs))
             np.add.at(shares, bases, weights[:, None])
             return np.minimum(shares[current] / everything, 1.0)  # sums in another order may round above

@@ -4,25 +4,22 @@ Owns no state: `lfm.switching.tracking` keeps the hypotheses and calls these in 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
-
-BEAM = 24  # hypotheses, one per code
 
 
 @compiled
 def evidence(
     square: float,
-    products: FloatMatrix,
-    gram: FloatMatrix,
-    terms: IntMatrix,
-    along: FloatMatrix,
+    products: FloatArray,
+    gram: FloatArray,
+    terms: IntArray,
+    along: FloatArray,
     m: int,
     scale: float,
     rank: int,
-    work: FloatMatrix,
+    work: FloatArray,
 ) -> tuple[float, float]:
     """uᵀS⁻¹u and log det S for S = scale·I + Σ along_t g_t g_tᵀ over m terms.
 
@@ -54,20 +51,24 @@ def evidence(
 
 @compiled
 def offer(
-    codes: IntMatrix,
-    costs: FloatMatrix,
-    parents: IntMatrix,
-    passes: NDArray[np.bool_],
+    codes: IntArray,
+    costs: FloatArray,
+    parents: IntArray,
+    passes: BoolArray,
     n: int,
     code: int,
     cost: float,
     parent: int,
     passed: bool,
 ) -> int:
-    """Put a hypothesis into the sorted beam, one per code; its new length comes back."""
-    if n == BEAM and cost >= costs[n - 1]:
+    """The length of the sorted beam, one hypothesis for each code, after a hypothesis was offered to it.
+
+    n is its length before; the arrays have room for as many as the beam may hold.
+    """
+    room = len(codes)
+    if n == room and cost >= costs[n - 1]:
         return n
-    at = n if n < BEAM else n - 1
+    at = n if n < room else n - 1
     for i in range(n):
         if codes[i] == code:
             if costs[i] <= cost:

@@ -7,31 +7,27 @@ from activation to activation (`varying_edge_types`). Which types are features i
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import FloatMatrix, IntMatrix
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.switching.segments import Segments, States, group
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
-
-MAX_CANDIDATES = 48  # edge types that may become generators: the most frequent (one bit each in a mask)
-FEW_ODD = 20  # types seen once, up to which they may become generators too
-REACH = 2.5  # standard deviations of drift and shape within which edges are one type
 
 
 class EdgeTypes(NamedTuple):
     """Changes of level that are equal up to sign, the most frequent first."""
 
-    vector: FloatMatrix  # (T, r)
-    variance: FloatMatrix  # (T,): the covariance of a vector is variance · I
-    times: IntMatrix  # (T,) how often it is seen
-    of_segment: IntMatrix  # (S,) type of the change before each segment, −1 where there is none
-    sign: IntMatrix  # (S,) its direction, +1 or −1
+    vector: FloatArray  # (T, r)
+    variance: FloatArray  # (T,): the covariance of a vector is variance · I
+    times: IntArray  # (T,) how often it is seen
+    of_segment: IntArray  # (S,) type of the change before each segment, −1 where there is none
+    sign: IntArray  # (S,) its direction, +1 or −1
     n_candidates: int  # the first so many may be generators
     drift: float = 0.0  # relative standard deviation of one edge around its type, along it
     noise: float = 1.0  # variance of one edge, where there is drift
 
 
-def edge_types(states: States, follows: NDArray[np.bool_], length: IntMatrix) -> EdgeTypes:
+def edge_types(states: States, follows: BoolArray, length: IntArray) -> EdgeTypes:
     """The edge types of a record: `follows` (S,) says which segments directly follow the one before.
 
     `length` (S,) rows. Segments in which a switch may be under way (`is_transition`) are better left out
@@ -61,11 +57,14 @@ def edge_types(states: States, follows: NDArray[np.bool_], length: IntMatrix) ->
     variance = 1.0 / groups.weight[order]
     repeated = int(np.count_nonzero(alone >= 2))
     # A few edges seen once may be rare features; many are rows that hold a switch and would pass for them.
-    candidates = min(len(order) if len(order) - repeated <= FEW_ODD else repeated, MAX_CANDIDATES)
+    candidates = min(
+        len(order) if len(order) - repeated <= THRESHOLDS.max_single_types else repeated,
+        THRESHOLDS.max_candidates,
+    )
     return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
 
 
-def _echoes(of_segment: IntMatrix, sign: IntMatrix, length: IntMatrix, n_types: int) -> IntMatrix:
+def _echoes(of_segment: IntArray, sign: IntArray, length: IntArray, n_types: int) -> IntArray:
     """(T,) how often a type only takes back what it did one row before: a single row makes an edge twice."""
     back = (of_segment[1:] == of_segment[:-1]) & (sign[1:] != sign[:-1]) & (length[:-1] == 1)
     return np.bincount(of_segment[1:][back & (of_segment[1:] >= 0)], minlength=n_types)
@@ -82,13 +81,17 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     change = segments.mean[at] - segments.mean[at - 1]
     precision = 1.0 / (1.0 / segments.length[at] + 1.0 / segments.length[at - 1])
     first = group(
-        change, precision, up_to_sign=True, along=REACH * variation.drift, across=REACH * variation.shape
+        change,
+        precision,
+        up_to_sign=True,
+        along=THRESHOLDS.reach_sigmas * variation.drift,
+        across=THRESHOLDS.reach_sigmas * variation.shape,
     )
     label, turned = first.label, first.sign
     if variation.drift > 0:  # groups that grew from both ends of one feature's range are one
         seen = np.bincount(label).astype(np.float64)
         drift = min(variation.drift, _measure(change * turned[:, None], precision, first.centre, label).drift)
-        second = group(first.centre, seen, up_to_sign=True, along=REACH * drift)
+        second = group(first.centre, seen, up_to_sign=True, along=THRESHOLDS.reach_sigmas * drift)
         label, turned = second.label[label], turned * second.sign[label]
     times = np.bincount(label)
     of_segment[at], sign[at] = label, turned
@@ -107,15 +110,15 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     around = np.bincount(label, weights=weight**2 / precision) / total**2
     around += variation.shape**2 * size / (centre.shape[1] * times)
     noise = float(np.median(1.0 / precision))
-    candidates = min(int(np.count_nonzero(alone >= 2)), MAX_CANDIDATES)
+    candidates = min(int(np.count_nonzero(alone >= 2)), THRESHOLDS.max_candidates)
     types = EdgeTypes(centre, around, times, of_segment, sign, candidates, variation.drift, noise)
     return types, _measure(edges, precision, centre, label)
 
 
-def _measure(change: FloatMatrix, precision: FloatMatrix, centre: FloatMatrix, label: IntMatrix) -> Variation:
+def _measure(change: FloatArray, precision: FloatArray, centre: FloatArray, label: IntArray) -> Variation:
     """Drift and shape seen in types of four edges or more: what is left of the scatter without its noise."""
     times = np.bincount(label)
-    common = times[label] >= 4
+    common = times[label] >= THRESHOLDS.min_edges_to_measure
     if not common.any():
         return Variation(0.0, 0.0)
     c, n = centre[label[common]], times[label[common]]

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.least_squares import least_squares
 from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
-from lfm.switching.features import choose, description_length, find_relations, starting_features
+from lfm.switching.features import choose, description_length, starting_features
+from lfm.switching.relations import find_relations
 from lfm.switching.segments import Segments, States, find_states, is_transition
 from lfm.switching.skipped_rows import codes_of_neighbours
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation, track_segments
-from lfm.switching.viterbi import GLITCH, SWITCH, decode_segments
+from lfm.switching.viterbi import decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
@@ -35,10 +37,10 @@ Report = Callable[[float], None]  # is told the best objective after each round
 class Fit(NamedTuple):
     """Features and codes, in units of the noise."""
 
-    G: FloatMatrix  # (J, r)
-    level: FloatMatrix  # (r,) with all features off
-    Z: BinaryMatrix  # (S, J)
-    outlier: NDArray[np.bool_]  # (S,) single rows that no code explains, with the code of a neighbour
+    G: FloatArray  # (J, r)
+    level: FloatArray  # (r,) with all features off
+    Z: BinaryArray  # (S, J)
+    outlier: BoolArray  # (S,) single rows that no code explains, with the code of a neighbour
     objective: float  # misfit, switches and the price of the features, nats
     misfit: float  # distance of chi² from its degrees of freedom, in standard deviations
     converged: bool
@@ -50,7 +52,7 @@ class Fit(NamedTuple):
         return self.misfit <= CERTIFICATE_SIGMAS
 
 
-def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, NDArray[np.bool_]]:
+def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, BoolArray]:
     """The edge types of exactly repeating features, with the visits and gaps that they were read from."""
     steady = ~is_transition(segments)
     visited = states._replace(label=states.label[steady])
@@ -98,7 +100,7 @@ def search_exact(
 
 
 def _alternate(
-    segments: Segments, states: States, G: FloatMatrix, level: FloatMatrix, *, price: float, max_iter: int
+    segments: Segments, states: States, G: FloatArray, level: FloatArray, *, price: float, max_iter: int
 ) -> Fit:
     """Decode and refit in turn until the codes stay."""
     path = decode_segments(segments, states, G, level)
@@ -106,8 +108,7 @@ def _alternate(
     for _ in range(max_iter):
         used = _varies(path.Z)
         design = np.column_stack([path.Z[:, used], np.ones(len(path.Z))])
-        root = np.sqrt(np.where(path.glitch, 0, segments.length))[:, None]
-        features = np.linalg.lstsq(design * root, segments.mean * root)[0]
+        features = least_squares(design, segments.mean, weight=np.where(path.glitch, 0, segments.length)).W
         G, level = features[:-1], features[-1]
         before, path = path.Z[:, used], decode_segments(segments, states, G, level)
         if np.array_equal(before, path.Z):
@@ -130,13 +131,13 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if SWITCH * switches[k] > _WORTH_TRYING * price:
+        if THRESHOLDS.switch_nats * switches[k] > _WORTH_TRYING * price:
             break
         on = fit.Z[:, k] == 1
         mostly_on = segments.length[on].sum() > segments.length[~on].sum()
         # A column that is never on, or never off, has no rarer rows at all.
         longest = segments.length[~on if mostly_on else on].max(initial=0)
-        allowance = GLITCH if longest == 1 else 0.0
+        allowance = THRESHOLDS.spoilt_row_nats if longest == 1 else 0.0
         level = fit.level + fit.G[k] if mostly_on else fit.level
         shorter = _alternate(
             segments, states, np.delete(fit.G, k, axis=0), level, price=price, max_iter=max_iter
@@ -187,8 +188,8 @@ def search_varying(
 
 def _alternate_varying(
     segments: Segments,
-    G: FloatMatrix,
-    level: FloatMatrix,
+    G: FloatArray,
+    level: FloatArray,
     variation: Variation,
     *,
     price: float,
@@ -215,13 +216,13 @@ def _alternate_varying(
 
 
 def refit_varying(
-    means: FloatMatrix,
+    means: FloatArray,
     segments: Segments,
-    Z: BinaryMatrix,
-    outlier: NDArray[np.bool_],
-    G: FloatMatrix,
+    Z: BinaryArray,
+    outlier: BoolArray,
+    G: FloatArray,
     variation: Variation,
-) -> tuple[FloatMatrix, FloatMatrix]:
+) -> tuple[FloatArray, FloatArray]:
     """Features (J, d) and level (d,) by generalised least squares on the edges of the segments' means (S, d).
 
     An edge has the noise of its two means, and the variation of what switches in it (G, in units of the
@@ -231,15 +232,14 @@ def refit_varying(
     change = Z[inside].astype(np.float64) - Z[inside - 1]
     noise = 1.0 / segments.length[inside] + 1.0 / segments.length[inside - 1]
     size = (variation.drift**2 + variation.shape**2) * np.sum(G**2, axis=1)
-    root = 1.0 / np.sqrt(noise + change**2 @ size / G.shape[1])[:, None]
     edges = means[inside] - means[inside - 1]
-    features = np.asarray(np.linalg.lstsq(change * root, edges * root)[0], dtype=np.float64)
+    features = least_squares(change, edges, weight=1.0 / (noise + change**2 @ size / G.shape[1])).W
     weight = ~outlier / (1.0 / segments.length + Z @ size)
     level = weight @ (means - Z @ features) / weight.sum()
     return features, level
 
 
-def _varies(Z: BinaryMatrix) -> NDArray[np.bool_]:
+def _varies(Z: BinaryArray) -> BoolArray:
     """(J,) whether each column of Z takes both values."""
     return np.asarray(Z.any(axis=0) & ~Z.all(axis=0), dtype=np.bool_)
 

@@ -10,27 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
-
-FALSE_ALARM = 1e-7  # probability that a row of pure noise opens a new segment
-MAX_RANK = 64
-_LEEWAY = 1.2
-_FEW_ROWS = 20
-_RELATIVE_FLOOR = 1e-7  # noise is never taken as less than this part of the data's own size
+from lfm.switching.thresholds import THRESHOLDS
 
 
 class Subspace(NamedTuple):
     """The r directions of X above its noise."""
 
-    basis: FloatMatrix  # (D, r), orthonormal columns
+    basis: FloatArray  # (D, r), orthonormal columns
     noise: float  # standard deviation of one entry of X
 
-    def scores(self, X: FloatMatrix) -> FloatMatrix:
+    def scores(self, X: FloatArray) -> FloatArray:
         """X (N, D) in these directions, (N, r), in units of the noise."""
         return np.ascontiguousarray(X @ self.basis / self.noise)
 
-    def features(self, G: FloatMatrix) -> FloatMatrix:
+    def features(self, G: FloatArray) -> FloatArray:
         """The inverse of `scores` for features G (K, r): rows of length D."""
         return G @ self.basis.T * self.noise
 
@@ -38,16 +33,16 @@ class Subspace(NamedTuple):
 class Segments(NamedTuple):
     """Maximal runs of rows at one level."""
 
-    start: IntMatrix  # (S,) first row
-    length: IntMatrix  # (S,) rows
-    mean: FloatMatrix  # (S, r)
-    follows: NDArray[np.bool_]  # (S,) False where a gap in time (or the beginning) lies before the segment
+    start: IntArray  # (S,) first row
+    length: IntArray  # (S,) rows
+    mean: FloatArray  # (S, r)
+    follows: BoolArray  # (S,) False where a gap in time (or the beginning) lies before the segment
 
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """`values` (S, …), one per segment, repeated for each of its rows: (N, …)."""
         return np.repeat(values, self.length, axis=0)
 
-    def only(self, kept: NDArray[np.bool_]) -> "Segments":
+    def only(self, kept: BoolArray) -> "Segments":
         """The segments that are `kept` (S,)."""
         return Segments(self.start[kept], self.length[kept], self.mean[kept], self.follows[kept])
 
@@ -55,14 +50,14 @@ class Segments(NamedTuple):
 class States(NamedTuple):
     """Levels that segments share."""
 
-    label: IntMatrix  # (S,) the state of each segment
-    mean: FloatMatrix  # (M, r)
-    rows: FloatMatrix  # (M,) rows spent in it
+    label: IntArray  # (S,) the state of each segment
+    mean: FloatArray  # (M, r)
+    rows: FloatArray  # (M,) rows spent in it
 
 
-def distance_limit(rank: int, false_alarm: float = FALSE_ALARM) -> float:
+def distance_limit(rank: int) -> float:
     """The squared distance, in units of its variance, that noise in `rank` dimensions exceeds so rarely."""
-    return float(stats.chi2.isf(false_alarm, max(rank, 1)))
+    return float(stats.chi2.isf(THRESHOLDS.false_alarm, max(rank, 1)))
 
 
 def _edge(N: int, D: int) -> float:
@@ -71,7 +66,7 @@ def _edge(N: int, D: int) -> float:
     return float((a + b) ** 2 + 4 * (a + b) * (1 / a + 1 / b) ** (1 / 3))
 
 
-def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
+def _principal(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of XᵀX, descending, min(N, D) of them, and the eigenvectors (D, min(N, D))."""
     N, D = X.shape
     values, vectors = np.linalg.eigh(X.T @ X if N >= D else X @ X.T)
@@ -81,17 +76,17 @@ def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     return values, vectors
 
 
-def _noise_between_rows(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> float:
+def _noise_between_rows(X: FloatArray, gap_before: BoolArray) -> float:
     """Standard deviation of an entry from the median change between neighbouring rows; inf if few follow."""
     follows = np.flatnonzero(~gap_before[1:])
-    if len(follows) < _FEW_ROWS:
+    if len(follows) < THRESHOLDS.min_neighbours:
         return np.inf
     change = np.sum((X[follows + 1] - X[follows]) ** 2, axis=1)
     D = X.shape[1]
     return float(np.sqrt(np.median(change) / (2 * D * (1 - 2 / (9 * D)) ** 3)))
 
 
-def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
+def find_subspace(X: FloatArray, gap_before: BoolArray) -> Subspace:
     """Noise and signal directions of X (N, D) from its eigenvalues, then from rows that these leave out.
 
     A feature that is on for a few rows carries too little energy to lift an eigenvalue over the edge, but
@@ -99,14 +94,14 @@ def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
     """
     N, D = X.shape
     values, vectors = _principal(X)
-    floor = _RELATIVE_FLOOR * float(np.sqrt(np.mean(X**2))) or 1.0
+    floor = THRESHOLDS.least_noise * float(np.sqrt(np.mean(X**2))) or 1.0
     between = _noise_between_rows(X, gap_before)
-    most = min(len(values), MAX_RANK)
+    most = min(len(values), THRESHOLDS.max_rank)
     rank, noise = most, between
     for r in range(min(most, N, D)):
         # Few directions are no sample of noise, and a level that switches is none at all: rows at the same
         # level are never further apart than noise.
-        noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), _LEEWAY * between)
+        noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), THRESHOLDS.noise_leeway * between)
         if values[r] <= max(noise, floor) ** 2 * _edge(N - r, D - r):
             rank = r
             break
@@ -118,7 +113,7 @@ def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
         left = np.sum(X**2, axis=1) - np.sum((X @ basis) ** 2, axis=1)
         free = D - basis.shape[1]
         outside = np.flatnonzero(left > noise**2 * distance_limit(free))
-        room = min(free, MAX_RANK - basis.shape[1])
+        room = min(free, THRESHOLDS.max_rank - basis.shape[1])
         if not len(outside) or room == 0:
             break
         residual = X[outside] - (X[outside] @ basis) @ basis.T
@@ -131,7 +126,7 @@ def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
 
 
 @compiled
-def _starts(Y: FloatMatrix, gap_before: NDArray[np.bool_], limit: float) -> NDArray[np.bool_]:
+def _starts(Y: FloatArray, gap_before: BoolArray, limit: float) -> BoolArray:
     """Whether a segment begins at each row: the row is too far from the running mean, or follows a gap."""
     N, r = Y.shape
     begins = np.zeros(N, dtype=np.bool_)
@@ -151,7 +146,7 @@ def _starts(Y: FloatMatrix, gap_before: NDArray[np.bool_], limit: float) -> NDAr
     return begins
 
 
-def split(Y: FloatMatrix, gap_before: NDArray[np.bool_]) -> Segments:
+def split(Y: FloatArray, gap_before: BoolArray) -> Segments:
     """The segments of Y (N, r), rows in units of the noise."""
     start = np.flatnonzero(_starts(Y, gap_before, distance_limit(Y.shape[1])))
     length = np.diff(np.append(start, len(Y)))
@@ -161,7 +156,7 @@ def split(Y: FloatMatrix, gap_before: NDArray[np.bool_]) -> Segments:
     return Segments(start, length, mean, follows)
 
 
-def is_transition(segments: Segments) -> NDArray[np.bool_]:
+def is_transition(segments: Segments) -> BoolArray:
     """(S,) True for a single row between the levels of its neighbours: it may hold a switch in its midst."""
     found = np.zeros(len(segments.start), dtype=np.bool_)
     inner = 1 + np.flatnonzero((segments.length[1:-1] == 1) & segments.follows[1:-1] & segments.follows[2:])
@@ -177,14 +172,14 @@ def is_transition(segments: Segments) -> NDArray[np.bool_]:
 
 @compiled
 def _lead(
-    means: FloatMatrix,
-    weight: FloatMatrix,
-    order: IntMatrix,
+    means: FloatArray,
+    weight: FloatArray,
+    order: IntArray,
     limit: float,
     up_to_sign: bool,
     along: float,
     across: float,
-) -> tuple[IntMatrix, IntMatrix]:
+) -> tuple[IntArray, IntArray]:
     """Leader clustering: in the given order each mean joins the nearest leader within its reach, or leads."""
     S, r = means.shape
     label = np.empty(S, dtype=np.int64)
@@ -234,15 +229,15 @@ def _lead(
 class Groups(NamedTuple):
     """Vectors that agree within their noise."""
 
-    label: IntMatrix  # (S,) the group of each vector
-    sign: IntMatrix  # (S,) +1, or −1 where the vector is the opposite of its group's centre
-    centre: FloatMatrix  # (M, r)
-    weight: FloatMatrix  # (M,)
+    label: IntArray  # (S,) the group of each vector
+    sign: IntArray  # (S,) +1, or −1 where the vector is the opposite of its group's centre
+    centre: FloatArray  # (M, r)
+    weight: FloatArray  # (M,)
 
 
 def group(
-    vectors: FloatMatrix,
-    weight: FloatMatrix,
+    vectors: FloatArray,
+    weight: FloatArray,
     *,
     up_to_sign: bool = False,
     along: float = 0.0,

@@ -41,6 +41,10 @@ _SMALLEST_A = 0.05  # RMS amps; below it noise rules the distance
 _DECIMALS = 4
 
 
+class OtherHouseError(InputFileError):
+    """A catalogue that is whole, but another house's: it is not ours to write over."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sighting:
     """One appliance as one week saw it."""
@@ -233,8 +237,8 @@ def _finite(numbers: Any, *, ndim: int) -> FloatArray:
 def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
     content = read_json(path, cure=MADE_ANEW)
     owner = content.get("house") if isinstance(content, dict) else None
-    if owner != house:
-        raise InputFileError(
+    if isinstance(owner, str) and owner != house:
+        raise OtherHouseError(
             f"{path} is the catalogue of the house {owner!r}, not of {house!r}; move it away, "
             "the right one is gathered again from the weeks"
         )

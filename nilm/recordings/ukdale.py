@@ -32,6 +32,8 @@ _HOUR_NAME = re.compile(r"vi-(\d{1,10}(?:_\d{1,9})?)\.flac", re.ASCII)
 # Times are nanoseconds since 1970 in 64 bits, which end in April 2262.
 FIRST_WEEK, LAST_WEEK = (1970, 2), (2261, 52)
 _LAST_S = 9_214_473_600.0  # the end of the last week
+MOST_FULL_SCALE = 1e6  # volts or amperes
+MOST_DIGITS = 6  # of a submeter's channel
 MIN_SHARE_S = 60.0  # a recording that reaches less far into a week does not make it one with recordings
 _HOUSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 
@@ -214,10 +216,15 @@ def read_calibration(path: Path) -> Calibration:
     if not parser.has_section("Calibration"):
         raise InputFileError(f"{path} has no section [Calibration]; found {parser.sections()}")
     adc_scale = _positive(parser, path, "adc_scale", default=DEFAULT_ADC_SCALE)
-    return Calibration(
-        volts_per_sample=_positive(parser, path, "volts_per_adc_step") * adc_scale,
-        amps_per_sample=_positive(parser, path, "amps_per_adc_step") * adc_scale,
-    )
+    full_scale = {}
+    for key in ("volts_per_adc_step", "amps_per_adc_step"):
+        full_scale[key] = _positive(parser, path, key) * adc_scale
+        if full_scale[key] > MOST_FULL_SCALE:
+            raise InputFileError(
+                f"{path}: {key} × adc_scale gives a full scale of {full_scale[key]:.3g}, more than any meter "
+                f"measures ({MOST_FULL_SCALE:g}); correct {key} or adc_scale"
+            )
+    return Calibration(full_scale["volts_per_adc_step"], full_scale["amps_per_adc_step"])
 
 
 def _positive(
@@ -335,7 +342,12 @@ def read_labels(path: Path) -> dict[int, str]:
             continue
         channel, _, name = line.strip().partition(" ")
         if not (channel.isascii() and channel.isdigit() and name.strip()):
-            raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r}")
+            raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r:.200}")
+        if len(channel) > MOST_DIGITS:
+            raise InputFileError(
+                f"{path}, line {number}: a channel has at most {MOST_DIGITS} digits, got {channel!r:.40}; "
+                "correct the line"
+            )
         if int(channel) in labels:
             raise InputFileError(f"{path}, line {number}: channel {channel} has a name already")
         labels[int(channel)] = name.strip()
