@@ -189,7 +189,8 @@ def read_json(path: Path, *, cure: str = KEPT_BY_HAND) -> Any:
 def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
     """The arrays of an npz file; InputFileError with the `cure` if it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: numpy leaves a file open that it cannot make sense of.
+        with path.open("rb") as source, np.load(source, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except _NOT_NPZ as error:
         raise InputFileError(f"{path} is not a file of arrays ({error!r:.200}); {cure}") from error

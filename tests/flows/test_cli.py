@@ -140,3 +140,14 @@ def test_a_recording_or_experiment_that_is_not_there(
     assert "none.wav is not a file" in _said(capsys)
     assert main(["experiments", "--only", "fig9"]) == 2
     assert "no experiment fig9; there are" in _said(capsys)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"certainty": 3}', '{"certainty": {"verdict": "x"}}'])
+def test_diagnose_names_a_malformed_file(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corrections.json").write_text(content)
+    assert main(["diagnose", str(tmp_path)]) != 0
+    said = capsys.readouterr().err
+    assert "corrections.json is not what `nilm run` writes" in said
+    assert "Traceback" not in said

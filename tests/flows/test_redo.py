@@ -1,5 +1,6 @@
 """The manifest decides: what is redone, and what is not, when something changed. No Prefect here."""
 
+import json
 import os
 import re
 import shutil
@@ -326,3 +327,33 @@ def test_a_damaged_record_of_an_hour_is_made_again(place: WeekPaths, result: Any
         page.write("damaged")
     _run(place, settings)
     assert len(_table(place)) == 120
+
+
+@pytest.mark.parametrize("damage", ["nan", "empty", "half"])
+def test_a_damaged_catalogue_is_gathered_again(place: WeekPaths, damage: str) -> None:
+    sound = place.catalogue.read_text()
+    content = read_json(place.catalogue)
+    appliance = content["weeks"]["2015-wk01"]["appliances"][0]
+    appliance["current_a"] = [] if damage == "empty" else appliance["current_a"]
+    text = json.dumps(content) if damage != "half" else sound[: len(sound) // 2]
+    if damage == "nan":
+        text = text.replace('"active_w": ', '"active_w": NaN, "was": ', 1)
+    place.catalogue.write_text(text)
+    _run(place, load_settings(tariff_per_kwh=0.5))
+    assert place.catalogue.read_text() == sound
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no zip at all"])
+def test_a_damaged_truth_costs_the_scores_alone(place: WeekPaths, content: bytes) -> None:
+    place.truth.write_bytes(content)
+    _run(place, load_settings())
+    assert "truth was left out" in (place.outputs / "quality.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["factorised", "hopped"])
+def test_a_damaged_solution_is_made_again(place: WeekPaths, name: str) -> None:
+    path: Path = getattr(place, name)
+    sound = path.read_bytes()
+    path.write_bytes(sound[: len(sound) // 2])
+    _run(place, load_settings())
+    assert path.read_bytes() == sound

@@ -253,3 +253,17 @@ def test_bisection_finds_what_a_walk_finds() -> None:
     for time_s in range(-2, 64):
         walked = sum(len(line) for line in lines if float(line.split()[0]) < time_s)
         assert ukdale.first_line_from(io.BytesIO(data), time_s) == walked
+
+
+def test_a_calibration_beyond_any_meter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.cfg"
+    path.write_text("[Calibration]\nvolts_per_adc_step = 1e308\namps_per_adc_step = 1e-8\n")
+    with pytest.raises(InputFileError, match=r"calibration\.cfg: volts_per_adc_step × adc_scale .*correct"):
+        ukdale.read_calibration(path)
+
+
+def test_a_channel_of_300_digits_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "labels.dat"
+    path.write_text(f"1 aggregate\n{'7' * 300} kettle\n")
+    with pytest.raises(InputFileError, match=r"labels\.dat, line 2: a channel has at most 6 digits"):
+        ukdale.read_labels(path)
