@@ -100,8 +100,8 @@ def looks(Z: np.ndarray, W: np.ndarray, row: np.ndarray, house: House) -> list[L
         runs = find_activations(
             on,
             house.start_utc[row],
-            interval_s=house.interval_s,
-            active_w=watts,
+            duration_s=np.full(len(on), house.interval_s),
+            power_w=watts * on,
             options=ActivationOptions(),
         )
         seen.append(Look(kind, watts, wave, habits=habits_of(runs, days=days)))
