@@ -169,8 +169,9 @@ def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
+    yield f"{so_far} ({options.house})"
     yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
@@ -180,29 +181,33 @@ def ungroup(options: argparse.Namespace) -> Lines:
     from nilm.appliances.analyst import regroup
     from nilm.appliances.analyst import ungroup as stand_alone
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
+    yield f"{so_far} ({options.house})"
     whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
     yield f"{options.house} {options.appliance_id} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
-def _notes_on_known(options: argparse.Namespace) -> Path:
-    """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
+def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
+    """Where notes on the house are kept, and what is known of the appliance, in words.
+
+    OptionError if no finished week of the house has it.
+    """
     from nilm.appliances.analyst import check_id
-    from nilm.appliances.catalogue import read_catalogue
+    from nilm.appliances.catalogue import in_words, read_catalogue
     from nilm.recordings.ukdale import check_house
 
     data_root, house = _settings(options).data_root, check_house(options.house)
     catalogue = read_catalogue(
         data_root / "catalogue" / f"{house}.json", house, solutions_folder=data_root / "solutions" / house
     )
-    known = sorted({s.appliance_id for week in catalogue.weeks.values() for s in week.sightings})
+    known = catalogue.last()
     if not known:
         raise OptionError(f"{house} has no finished week below {data_root}; `nilm run` makes one")
     if check_id(options.appliance_id) not in known:
-        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(known)}")
-    return data_root / "names" / f"{house}.json"
+        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(sorted(known))}")
+    return data_root / "names" / f"{house}.json", in_words(known[options.appliance_id])
 
 
 def demo(options: argparse.Namespace) -> Lines:

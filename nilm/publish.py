@@ -20,7 +20,7 @@ import numpy as np
 from nilm import versions
 from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
-from nilm.appliances.catalogue import Catalogue, OtherHouseError, read_catalogue, write_catalogue
+from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
 from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
@@ -214,14 +214,15 @@ def _catalogue(paths: WeekPaths) -> tuple[Catalogue, bool, tuple[str, ...]]:
     """The catalogue, whether it may be written, and a note where it could not be used."""
     solutions = paths.solutions.parent
     try:
-        return read_catalogue(paths.catalogue, paths.house, solutions_folder=solutions), True, ()
+        return (
+            read_catalogue(paths.catalogue, paths.house, solutions_folder=solutions, week=str(paths.week)),
+            True,
+            (),
+        )
     except InputFileError as error:
-        own = read_catalogue(None, paths.house, solutions_folder=solutions)
-        if isinstance(error, OtherHouseError):
-            log.warning("%s: the catalogue is not used: %s", paths.house, error)
-            return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
-        log.warning("%s: the catalogue is gathered again from the weeks: %s", paths.house, error)
-        return own, True, ()
+        log.warning("%s: the catalogue is not used: %s", paths.house, error)
+        own = read_catalogue(None, paths.house, solutions_folder=solutions, week=str(paths.week))
+        return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
 
 
 def _provenance(hopped: Hopped, options: PublishOptions, inputs: Mapping[str, str]) -> dict[str, Any]:

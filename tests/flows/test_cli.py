@@ -120,6 +120,7 @@ def test_a_grouping_is_undone_and_made_again(done_roots: tuple[Path, Path]) -> N
 
 def test_name_is_kept_and_checked(done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["name", "--house", "house_sim", "A01", "Kettle"]) == 0
+    assert re.search(r"A01, so far '.+', .+ k?W", capsys.readouterr().out)
     assert '"A01": "Kettle"' in (done_roots[0] / "names" / "house_sim.json").read_text()
     assert main(["name", "--house", "house_sim", "kettle", "A01"]) == 2
     assert "written like A03" in _said(capsys)
