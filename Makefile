@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PREFECT_SERVER_ANALYTICS_ENABLED = false
 export DO_NOT_TRACK = 1
 
-.PHONY: demo test test-slow check lint types format install clean
+.PHONY: freeze demo test test-slow check lint types format install clean
 
 install: $(STAMP)
 
@@ -32,6 +32,9 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+freeze: $(STAMP)
+	$(BIN)/python tests/nilm/frozen.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -98,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
     diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK", help="as `nilm run` names it")
     name = command("name", "Name an appliance of a house, for this and all later weeks.", data)
     _appliance(name)
-    name.add_argument("name", metavar="NAME", help='"washing machine"')
+    name.add_argument("name", metavar="NAME", help='"kitchen fridge"')
     alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.", data)
     _appliance(alone)
     alone.add_argument("--undo", action="store_true", help="suggest it again")

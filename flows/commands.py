@@ -1,7 +1,6 @@
 """What each command of `nilm` does: from parsed options to the lines of its result."""
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
-from nilm.errors import OptionError
+from nilm.errors import InputFileError, OptionError
 
 # This very week showed faults that were then repaired: a demo, no measurement.
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
@@ -55,42 +54,38 @@ def simulate(options: argparse.Namespace) -> Lines:
 
 def ingest(options: argparse.Namespace) -> Lines:
     """Make the Parquet file of a week's rows current."""
-    from flows import steps, terminal
-    from nilm.recordings.ingest import ingest_week
-    from nilm.store import week_lock
+    from flows import terminal
 
     settings = _settings(options)
     for place in _places(options.house, options.week, settings):
-        with week_lock(place.data_root, place.house, str(place.week)), terminal.bar(str(place), 1.0) as show:
-            quality = ingest_week(
-                place.ingest,
-                sampling=steps.sampling(settings),
-                workers=settings.workers or os.cpu_count() or 1,
-                progress=lambda done, total: show(done / total, f"{done} of {total} recordings read"),
-            )
+        pipeline = settings.pipeline(place)
+        with pipeline.locked(), terminal.bar(str(place), 1.0) as show:
+            quality = pipeline.ingest(show)
         for entry in quality.files_left_out:
             yield f"left out: {entry['file']}: {entry['reason']}"
-        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.ingest.waveforms}"
+        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.waveforms}"
 
 
 def run(options: argparse.Namespace) -> Lines:
     """Run the weekly flow; without work to do, not even a server is started."""
-    from flows import steps
+    from flows.weeks import NEW
 
     settings = _settings(options)
     chosen = _places(options.house, options.week, settings)
-    if all(steps.why_redo(place, settings) is None for place in chosen):
+    # What `new` names has work to do; a week that was asked for by name may have none.
+    if options.week != NEW and all(settings.pipeline(place).why_redo() is None for place in chosen):
         for place in chosen:
             yield f"{place}: nothing to do, the report is current: {place.report}"
-        if not chosen:
-            yield f"{options.house}: nothing to do, every week's report is current"
+        return
+    if not chosen:
+        yield f"{options.house}: nothing to do, every week's report is current"
         return
     with prefect_api():
         from flows.weekly import weekly
 
-        weekly(house=options.house, week=options.week, **_given(options))
+        weekly(house=options.house, week=",".join(str(place.week) for place in chosen), **_given(options))
     for place in chosen:
-        yield from _outcome(steps.summary(place))
+        yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
 
 
@@ -143,14 +138,20 @@ def experiments(options: argparse.Namespace) -> Lines:
 
 def diagnose(options: argparse.Namespace) -> Lines:
     """Say what the data of a finished week can and cannot tell apart."""
-    from nilm.store import read_json
+    from nilm.files import MADE_ANEW, read_json
 
     path = options.folder / "corrections.json"
     if not path.is_file():
         raise OptionError(
             f"{options.folder} holds no finished week (no corrections.json); `nilm run` makes one"
         )
-    certainty = read_json(path)["certainty"]
+    try:
+        yield from _certainty(read_json(path, cure=MADE_ANEW)["certainty"])
+    except (KeyError, TypeError) as error:
+        raise InputFileError(f"{path} is not what `nilm run` writes ({error!r}); {MADE_ANEW}") from error
+
+
+def _certainty(certainty: dict[str, Any]) -> Lines:
     yield f"{certainty['verdict']}: {certainty['words']}"
     exactly = "" if certainty["n_equivalent_is_exact"] else "at least "
     yield f"equivalent solutions: {exactly}{certainty['n_equivalent']}"
@@ -168,8 +169,9 @@ def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
+    yield f"{so_far} ({options.house})"
     yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
@@ -179,29 +181,33 @@ def ungroup(options: argparse.Namespace) -> Lines:
     from nilm.appliances.analyst import regroup
     from nilm.appliances.analyst import ungroup as stand_alone
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
+    yield f"{so_far} ({options.house})"
     whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
     yield f"{options.house} {options.appliance_id} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
-def _notes_on_known(options: argparse.Namespace) -> Path:
-    """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
+def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
+    """Where notes on the house are kept, and what is known of the appliance, in words.
+
+    OptionError if no finished week of the house has it.
+    """
     from nilm.appliances.analyst import check_id
-    from nilm.appliances.catalogue import read_catalogue
+    from nilm.appliances.catalogue import in_words, read_catalogue
     from nilm.recordings.ukdale import check_house
 
     data_root, house = _settings(options).data_root, check_house(options.house)
     catalogue = read_catalogue(
         data_root / "catalogue" / f"{house}.json", house, solutions_folder=data_root / "solutions" / house
     )
-    known = sorted({s.appliance_id for week in catalogue.weeks.values() for s in week.sightings})
+    known = catalogue.last()
     if not known:
         raise OptionError(f"{house} has no finished week below {data_root}; `nilm run` makes one")
     if check_id(options.appliance_id) not in known:
-        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(known)}")
-    return data_root / "names" / f"{house}.json"
+        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(sorted(known))}")
+    return data_root / "names" / f"{house}.json", in_words(known[options.appliance_id])
 
 
 def demo(options: argparse.Namespace) -> Lines:
@@ -218,7 +224,6 @@ def demo(options: argparse.Namespace) -> Lines:
 
 
 def _places(house: str, week: str, settings: Settings) -> list[Any]:
-    from flows import steps
     from flows.weeks import places
 
     return places(
@@ -226,7 +231,7 @@ def _places(house: str, week: str, settings: Settings) -> list[Any]:
         week,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
 
 

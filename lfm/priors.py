@@ -21,6 +21,20 @@ from lfm.errors import InvalidInputError
 from lfm.solution import Solution
 
 
+def priced(prior: "Prior", method: str, prices: FloatArray, n: int) -> FloatArray:
+    """`prices`, if they are n finite numbers; InvalidInputError names the prior that returned others."""
+    name = f"{type(prior).__name__}.{method}"
+    if np.shape(prices) != (n,):
+        raise InvalidInputError(
+            f"{name} returned shape {np.shape(prices)} where one price for each of {n} was asked: ({n},)"
+        )
+    if not np.all(np.isfinite(prices)):
+        raise InvalidInputError(
+            f"{name} returned NaN or infinite prices; a large finite price forbids as well"
+        )
+    return prices
+
+
 class Prior:
     """A part of the objective that `hop` minimises. Subclass it to write a prior of your own.
 
@@ -57,7 +71,9 @@ class Prior:
 
     def value(self, solution: Solution) -> float:
         """This part of the objective for a whole solution."""
-        return float(self.columns(solution.Z).sum() + self.features(self.project(solution.W)).sum())
+        projected = self.project(solution.W)
+        columns = priced(self, "columns", self.columns(solution.Z), solution.K)
+        return float(columns.sum() + priced(self, "features", self.features(projected), solution.K).sum())
 
 
 @dataclass(frozen=True)

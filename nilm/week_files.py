@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nilm.files import canonical_json
 from nilm.results import Activation, Appliance, TimeArray, WeekResult
-from nilm.store import canonical_json
 
 UNEXPLAINED = "unexplained"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nilm.errors import InputFileError, OptionError
-from nilm.store import change_lock, read_json, write_json
+from nilm.files import change_lock, read_json, write_json
 
 MAX_NAME = 80
 # The file holds what a person decided: no advice may cost them their words.

@@ -120,6 +120,7 @@ def test_a_grouping_is_undone_and_made_again(done_roots: tuple[Path, Path]) -> N
 
 def test_name_is_kept_and_checked(done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["name", "--house", "house_sim", "A01", "Kettle"]) == 0
+    assert re.search(r"A01, so far '.+', .+ k?W", capsys.readouterr().out)
     assert '"A01": "Kettle"' in (done_roots[0] / "names" / "house_sim.json").read_text()
     assert main(["name", "--house", "house_sim", "kettle", "A01"]) == 2
     assert "written like A03" in _said(capsys)
@@ -140,3 +141,14 @@ def test_a_recording_or_experiment_that_is_not_there(
     assert "none.wav is not a file" in _said(capsys)
     assert main(["experiments", "--only", "fig9"]) == 2
     assert "no experiment fig9; there are" in _said(capsys)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"certainty": 3}', '{"certainty": {"verdict": "x"}}'])
+def test_diagnose_names_a_malformed_file(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corrections.json").write_text(content)
+    assert main(["diagnose", str(tmp_path)]) != 0
+    said = capsys.readouterr().err
+    assert "corrections.json is not what `nilm run` writes" in said
+    assert "Traceback" not in said

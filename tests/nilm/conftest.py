@@ -11,12 +11,12 @@ import soundfile
 
 from lfm import Solution
 from nilm.disaggregate.solutions import Factorised, Hopped
+from nilm.files import write_json
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.solar import with_solar
-from nilm.store import write_json
 
 VOLTS_PER_SAMPLE = 1.90101491444e-07 * 2**31  # house 1
 AMPS_PER_SAMPLE = 4.9224284384e-08 * 2**31

@@ -25,7 +25,7 @@ from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
-DOUBT_NATS = 3.0  # an assignment that is less likely by less than this (20 to 1) is named
+DOUBT_NATS = 4.0  # an assignment that is less likely by less than this (50 to 1) is named
 _NO_NAMES: Mapping[str, str] = {}
 
 

@@ -162,6 +162,10 @@ class Catalogue:
         }
         return {i: seen for i, seen in chosen.items() if seen}
 
+    def last(self) -> dict[str, Sighting]:
+        """Each appliance as the last week that saw it did."""
+        return {i: seen[-1][1] for i, seen in self.sightings().items()}
+
     def before(self, week: str) -> dict[str, Sighting]:
         """Each appliance as the last week before `week` saw it, of those that saw it at all."""
         return {i: seen[-1][1] for i, seen in self.sightings(before=week).items()}
