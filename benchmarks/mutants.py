@@ -109,31 +109,26 @@ def mutated(source: str, number: int) -> str:
     return ast.unparse(tree)
 
 
+def fails(module: Path, folder: Path, timeout_s: float) -> bool:
+    """Whether the module's own tests fail, or never end, on the copy in `folder`."""
+    tests = str(own_tests(module).relative_to(ROOT))
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", tests]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    try:
+        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        return True
+    return run.returncode != 0
+
+
 def noticed(mutant: Mutant, folder: Path, timeout_s: float) -> bool:
     """Whether the module's own tests fail, or never end, on the mutant."""
     path = folder / mutant.module
     original = path.read_text("utf-8")
     stamp = path.stat()
-    tests = own_tests(mutant.module).relative_to(ROOT)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-m",
-        "not slow",
-        "-p",
-        "no:cacheprovider",
-        str(tests),
-    ]
     try:
         path.write_text(mutated(original, mutant.number), "utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
-        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=timeout_s)
-        return run.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+        return fails(mutant.module, folder, timeout_s)
     finally:
         path.write_text(original, "utf-8")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what was compiled before stays valid
@@ -155,6 +150,9 @@ def main() -> None:
             source = ROOT / part
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, folder / part)
+        for module in sorted({mutant.module for mutant in mutants}):
+            if fails(module, folder, 10 * options.timeout):
+                sys.exit(f"the tests of {module} fail without any mutant; repair them first")
         for mutant in mutants:
             if not noticed(mutant, folder, options.timeout):
                 survivors.append(mutant)
