@@ -157,7 +157,7 @@ def split(Y: FloatArray, gap_before: BoolArray) -> Segments:
 
 
 def is_transition(segments: Segments) -> BoolArray:
-    """(S,) True for a single row between the levels of its neighbours: something may have switched during it."""
+    """(S,) True for a single row between the levels of its neighbours, during which something may switch."""
     found = np.zeros(len(segments.start), dtype=np.bool_)
     inner = 1 + np.flatnonzero((segments.length[1:-1] == 1) & segments.follows[1:-1] & segments.follows[2:])
     before, after = segments.mean[inner - 1], segments.mean[inner + 1]
