@@ -1,8 +1,8 @@
-"""The terms of g(U) = −log P_Z(ZU) − log P_W(U⁻¹W) + γf (Eq. 6 with erratum E3): parts that add up.
+"""The terms of g(U) = −log P_Z(ZU) − log P_W(U⁻¹W) + γf (Eq. 6 with erratum E3). They add up.
 
-Every part is a sum over columns of Z and over rows of W. That is all the hopper needs for the incremental
-form: a column is priced once per candidate, and of the features only W_j − r·W_k for a few r can appear, so
-that those are priced once per step. A prior of one's own is a subclass of `Prior` with `columns`,
+Every term is a sum over columns of Z and over rows of W. So the hopper prices a column once for each
+candidate. Of the features only W_j − r·W_k for a few r can appear, and those are priced once in each step.
+A prior of your own is a subclass of `Prior` with `columns`,
 `features` or both:
 
     class FewOnes(Prior):

@@ -64,7 +64,7 @@ def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray
             f"gap_before has shape {gap_before.shape} and type {gap_before.dtype}; one boolean per row of X "
             "is needed"
         )
-    never_on = np.asarray(~solution.Z.any(axis=0))  # stays: it is no business of ours
+    never_on = np.asarray(~solution.Z.any(axis=0))  # such a feature stays as it is
     residual = X - solution.product()
     spreads = _spreads(solution, residual, gap_before)
     for family in _families(solution):
