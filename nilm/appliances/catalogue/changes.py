@@ -6,7 +6,14 @@ Owns the sentences. What they rest on is decided in `matching` and kept in `reco
 from collections.abc import Iterable, Mapping
 
 from nilm.appliances.catalogue.matching import Identity
-from nilm.appliances.catalogue.records import NEW_APPLIANCE, UNLIKE_ITSELF, Catalogue, Doubt, Sighting
+from nilm.appliances.catalogue.records import (
+    NEW_APPLIANCE,
+    OTHER_HABITS,
+    OTHER_WAVEFORM,
+    Catalogue,
+    Doubt,
+    Sighting,
+)
 from nilm.appliances.catalogue.resemblance import telling_words
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import power_words
@@ -75,8 +82,10 @@ def _doubts_in_words(
     names = {s.appliance_id: f"{s.appliance_id} {s.name}" for s in (*before.values(), *sightings)}
     for doubt in doubts:
         this, other = (names.get(i, i) for i in (doubt.appliance_id, doubt.other))
-        if doubt.other == UNLIKE_ITSELF:
+        if doubt.other == OTHER_WAVEFORM:
             yield f"{this} is known by its habits and names; its waveform is not what it was."
+        elif doubt.other == OTHER_HABITS:
+            yield f"{this} is known by its waveform and names; it ran unlike the weeks before."
         elif doubt.other == NEW_APPLIANCE:
             yield f"{this} may be another appliance than in the weeks before: it fits only just."
         else:

@@ -58,11 +58,12 @@ class Doubt:
     """Why an id might be wrong: `appliance_id` could as well be `other`, or looks unlike itself."""
 
     appliance_id: str
-    other: str  # an appliance id, NEW_APPLIANCE, or UNLIKE_ITSELF
+    other: str  # an appliance id, NEW_APPLIANCE, OTHER_WAVEFORM or OTHER_HABITS
 
 
 NEW_APPLIANCE = "new"
-UNLIKE_ITSELF = "unlike"
+OTHER_WAVEFORM = "other waveform"
+OTHER_HABITS = "other habits"
 
 
 @dataclass(frozen=True, eq=False)

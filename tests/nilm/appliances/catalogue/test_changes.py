@@ -48,7 +48,7 @@ def test_new_gone_and_changed_are_told_against_the_weeks_before() -> None:
 
 def test_every_doubt_is_said_with_both_names() -> None:
     catalogue = known(sighting("A01", name="kettle"), sighting("A02", name="oven"))
-    doubts = (Doubt("A01", "A02"), Doubt("A03", "new"), Doubt("A01", "unlike"))
+    doubts = (Doubt("A01", "A02"), Doubt("A03", "new"), Doubt("A01", "other waveform"))
     now = [sighting("A01", name="kettle"), sighting("A03", name="iron")]
     found = changes(catalogue, "2015-wk02", now, identity=Identity(("A01", "A03"), doubts)).contradictions
     assert len(found) == 3
