@@ -70,7 +70,10 @@ def ingest(options: argparse.Namespace) -> Lines:
             )
         for entry in quality.files_left_out:
             yield f"left out: {entry['file']}: {entry['reason']}"
-        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.ingest.waveforms}"
+        yield (
+            f"{place}: {quality.rows_present} rows for {100 * quality.coverage:.1f}% of the week in "
+            f"{place.ingest.waveforms}"
+        )
 
 
 def run(options: argparse.Namespace) -> Lines:

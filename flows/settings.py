@@ -42,7 +42,13 @@ class Settings(BaseSettings):
     estimator: Estimator = Field("auto", description="What factorises the week.")
     prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
-    interval_s: int = Field(120, ge=1, le=3600, description="Seconds from row to row; divides an hour.")
+    interval_s: int = Field(
+        120, ge=1, le=3600, description="Longest time without a new row, seconds; divides an hour."
+    )
+    probe_s: float = Field(
+        10.0, ge=0, le=600, description="Seconds from look to look for changes; 0 reads the plain grid only."
+    )
+    edge_s: float = Field(0.1, ge=0.02, le=5, description="To how many seconds a change is timed.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
     min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")

@@ -28,7 +28,13 @@ WEEK_STEP = "the week"
 
 def sampling(settings: Settings) -> Sampling:
     """How rows are taken from recordings."""
-    return Sampling(settings.interval_s, settings.n_points, settings.n_cycles)
+    return Sampling(
+        interval_s=settings.interval_s,
+        n_points=settings.n_points,
+        n_cycles=settings.n_cycles,
+        probe_s=settings.probe_s,
+        edge_s=settings.edge_s,
+    )
 
 
 def factorise_options(settings: Settings) -> FactoriseOptions:

@@ -119,9 +119,12 @@ def publish_week(
         log.info("%s %s: the report is current", house, week)
         return out_dir / "report.html"
     log.info("%s %s: making the report (%s)", house, week, reason)
-    rows = _metered_rows(read_week(waveforms_path), hopped)
+    table = read_week(waveforms_path)
+    rows = _metered_rows(table, hopped)
     catalogue, usable, notes = _catalogue(catalogue_path, house, hopped_path.parent.parent)
     around = _surroundings(sources, hopped, rows, catalogue, notes=notes)
+    read_share = float(rows.duration_s.sum() / table.duration_s.sum())
+    around = replace(around, quality=_quality(around.quality, hopped, read_share))
     result, record = build_week(
         hopped,
         rows,
@@ -168,7 +171,7 @@ def _surroundings(
     )
     truth = sources.truth(factorised.week)
     return Surroundings(
-        quality=_quality(read_quality(sources.quality).as_result(), hopped),
+        quality=read_quality(sources.quality).as_result(),
         catalogue=catalogue,
         analyst=read_notes(sources.names, factorised.house),
         submeters=submeters,
@@ -206,10 +209,11 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
     )
 
 
-def _quality(quality: Quality, hopped: Hopped) -> Quality:
+def _quality(quality: Quality, hopped: Hopped, read_share: float) -> Quality:
     """The ingest's quality with a word on what became of the rows that were unfit for the fit.
 
-    Coverage is that of the rows whose energy is in the totals: one that could not be read is not covered.
+    Coverage is that of the rows whose energy is in the totals, which stand for `read_share` of the time of
+    all rows: one that could not be read is not covered.
     """
     if not quality.rows_flagged:
         return quality
@@ -217,8 +221,7 @@ def _quality(quality: Quality, hopped: Hopped) -> Quality:
     lost = quality.rows_flagged - decoded
     words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
     words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
-    coverage = len(hopped.factorised.row) / quality.rows_expected
-    return replace(quality, coverage=coverage, notes=(*quality.notes, words))
+    return replace(quality, coverage=quality.coverage * read_share, notes=(*quality.notes, words))
 
 
 def _catalogue(path: Path, house: str, solutions_folder: Path) -> tuple[Catalogue, bool, tuple[str, ...]]:

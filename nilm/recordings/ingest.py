@@ -17,11 +17,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from nilm import store
 from nilm.errors import NilmError, NothingUsableError, OptionError
 from nilm.recordings import ukdale
+from nilm.recordings.overlaps import cut_to, each_instant_once
 from nilm.recordings.quality import (
     HourRecord,
     WeekQuality,
@@ -110,7 +109,8 @@ def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, samplin
         left_out(recording, ""),
         duration_s=reading.duration_s,
         rows=len(reading.table),
-        dropped=reading.dropped,
+        dropped=[asdict(dropped) for dropped in reading.dropped],
+        untimed=reading.untimed,
     )
     store.record(manifest, step, [piece], result=record.as_json(), durable=False)
     return record
@@ -138,9 +138,8 @@ def _leave_out(recording: Path, piece: Path, reason: str, step: store.Step) -> H
 def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sampling) -> WeekQuality:
     """What the week's Parquet file holds and lacks; the file is made only if it is not current.
 
-    Every recording has been through `ingest_hour`. Each instant is used once: of two rows the one whose
-    waveform is sound, then the one with more cycles, then the one of the earlier file. NothingUsableError if
-    there is no row.
+    Every recording has been through `ingest_hour`. Each instant is used once
+    (`nilm.recordings.overlaps`). NothingUsableError if there is no row.
     """
     pieces = {recording: paths.hour_piece(recording) for recording in recordings}
     step = store.Step(
@@ -169,25 +168,26 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     if not tables:
         raise NothingUsableError(_nothing_usable(paths, records))
     offered = concatenate(tables)
-    table = _each_instant_once(offered)
+    table = each_instant_once(offered)
     quality = week_quality(
         records,
         house=paths.house,
         week=paths.week,
         interval_s=sampling.interval_s,
         start_utc=table.start_utc,
+        duration_s=table.duration_s,
         flags=table.flags,
-        rows_recorded_twice=len(offered) - len(table),
+        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
     )
     write_week(paths.waveforms, table)
     store.write_json(paths.quality, quality.as_json())
     store.record(paths.manifest, step, [paths.waveforms, paths.quality])
     log.info(
-        "%s %s: %d of %d rows, %d of %d recordings left out",
+        "%s %s: %d rows for %.1f%% of the week, %d of %d recordings left out",
         paths.house,
         paths.week,
         quality.rows_present,
-        quality.rows_expected,
+        100 * quality.coverage,
         len(quality.files_left_out),
         len(records),
     )
@@ -195,14 +195,8 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
 
 
 def _rows_of_week(table: WeekTable, week: Week) -> WeekTable:
-    start, end = (np.datetime64(int(t.timestamp()), "s") for t in (week.start, week.end))
-    return table.take((table.start_utc >= start) & (table.start_utc < end))
-
-
-def _each_instant_once(offered: WeekTable) -> WeekTable:
-    order = np.lexsort((offered.source_file, -offered.n_cycles, ~offered.fit_for_use, offered.start_utc))
-    _, first = np.unique(offered.start_utc[order], return_index=True)
-    return offered.take(order[first])
+    """The rows that reach into the week, cut at its ends."""
+    return cut_to(table, float(week.start.timestamp()), float(week.end.timestamp()))
 
 
 def _nothing_usable(paths: WeekPaths, records: Sequence[HourRecord]) -> str:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from nilm.appliances.activations import gaps_before
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.results import TimeArray
@@ -24,6 +23,7 @@ from nilm.simulate.grid import Wander
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.recorded import recorded_cycles
 from nilm.simulate.schedules import DAY_S, Rows
+from nilm.timeline import gaps_before
 
 _FIELDS = ("times", "watts", "channels", "step_s", "valid")
 # Words of channel names that mean a heater; the last three are AMPds' dryer, wall oven and hot water unit.
