@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm.arrays import BinaryArray, FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.errors import InvalidInputError
 
 
@@ -85,3 +85,16 @@ def check_binary(name: str, value: ArrayLike) -> BinaryArray:
             f"is {array[n, k]}; threshold it first"
         )
     return np.ascontiguousarray(array, dtype=np.uint8)
+
+
+def check_gaps(gap_before: ArrayLike | None, N: int) -> BoolArray:
+    """gap_before as (N,) booleans, none where it is None; InvalidInputError if it is not one flag per row."""
+    if gap_before is None:
+        return np.zeros(N, dtype=np.bool_)
+    gaps = np.asarray(gap_before)
+    if gaps.shape != (N,) or gaps.dtype != np.bool_:
+        raise InvalidInputError(
+            f"gap_before must hold one boolean for each of the {N} rows of X, got shape {gaps.shape} of "
+            f"{gaps.dtype}"
+        )
+    return gaps

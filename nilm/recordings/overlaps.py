@@ -10,17 +10,22 @@ from dataclasses import replace
 import numpy as np
 
 from nilm.recordings.tables import FloatArray, WeekTable
-from nilm.timeline import seconds, utc
+from nilm.timeline import GAP_S, seconds, utc
 
 _LEAST_S = 1e-3  # what is left of a row after a cut must be longer: times are kept to the microsecond
 
 
 def cut_to(table: WeekTable, from_s: float, until_s: float) -> WeekTable:
-    """The rows that reach into [from_s, until_s), UNIX seconds, cut at both ends."""
+    """The rows that reach into [from_s, until_s), UNIX seconds, cut at both ends.
+
+    What is left of a cut row counts if it is longer than the longest hole that is no gap: a recording that
+    begins a moment before Monday is not one of the week before.
+    """
     start_s = seconds(table.start_utc)
-    reaches = (start_s < until_s) & (start_s + table.duration_s > from_s)
-    part, start_s = table.take(reaches), start_s[reaches]
-    return _with_times(part, np.maximum(start_s, from_s), np.minimum(start_s + part.duration_s, until_s))
+    begin_s, end_s = np.maximum(start_s, from_s), np.minimum(start_s + table.duration_s, until_s)
+    whole = end_s - begin_s >= table.duration_s - _LEAST_S
+    kept = whole | (end_s - begin_s > GAP_S)
+    return _with_times(table.take(kept), begin_s[kept], end_s[kept])
 
 
 def each_instant_once(offered: WeekTable) -> WeekTable:

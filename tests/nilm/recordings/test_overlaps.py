@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -79,4 +77,9 @@ def test_rows_are_cut_at_the_ends_of_a_week() -> None:
     offered = table([(0, 60, "a", 10, 0), (60, 100, "a", 10, 0), (100, 160, "a", 10, 0)])
     assert spans(cut_to(offered, 30, 110)) == [(30, 60, "a"), (60, 100, "a"), (100, 110, "a")]
     assert cut_to(offered, 30, 110).inrush.tolist() == [0, 5, 5]
-    assert len(cut_to(replace(offered), 200, 300)) == 0
+    assert len(cut_to(offered, 200, 300)) == 0
+
+
+def test_what_a_cut_leaves_of_less_than_a_gap_is_no_row() -> None:
+    offered = table([(0, 60.4, "a", 10, 0), (60.4, 100, "a", 10, 0)])
+    assert spans(cut_to(offered, 60, 200)) == [(60.4, 100, "a")]

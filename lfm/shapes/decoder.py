@@ -1,0 +1,197 @@
+"""ShapeDecoder: the scikit-learn side of rows as a base plus shapes whose sizes vary."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lfm.arrays import BoolArray, FloatArray
+from lfm.checks import check_gaps
+from lfm.errors import InvalidInputError
+from lfm.estimators.base import one_thread
+from lfm.shapes.amplitudes import solve_amplitudes
+from lfm.shapes.base import choose_base, raised
+from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
+from lfm.shapes.lines import background, find_lines, is_large
+from lfm.shapes.noise import at_noise_floor, find_signal
+
+_ROUNDS = 6  # of reweighting the changes
+_LEAST_CHANGES = 2  # a line is seen at least twice
+
+
+class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """X_t ≈ base + Σ_k a_k(t) s_k for rows in time: sources with a shape each, whose sizes vary.
+
+    A source that is on or off is the case a_k ∈ {0, size}. Shapes come from the changes between rows: most
+    hold one source, so they lie on one line for each source. The fit draws no random numbers.
+
+    Parameters
+    ----------
+    n_components : int from 1 up, or 'auto'
+        The most shapes to keep; the largest by size stay. Default 'auto': as many as pay for themselves.
+
+    Attributes
+    ----------
+    components_ : array of shape (K, D)
+        The shapes s_k, each of length 1 and on the side of the mean of X.
+    amplitudes_ : array of shape (N, K)
+        a_k(t) ≥ 0 of the rows that were fitted, in the unit of X.
+    base_ : array of shape (D,)
+        What is always there.
+    noise_ : float
+        Standard deviation of one entry of X, from the changes between rows alone.
+    left_over_ : float
+        ‖X − base − A S‖² / ‖X − base‖², 0 where nothing is above the base.
+    at_noise_floor_ : bool
+        Whether what is left over is no more than noise in every stretch of the record and every direction.
+    n_features_in_ : int
+        D.
+
+    Raises
+    ------
+    InvalidInputError
+        For an n_components that is no whole number from 1 up, or a gap_before that does not fit X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import ShapeDecoder
+    >>> rng = np.random.default_rng(0)
+    >>> shape = np.sin(np.arange(16))
+    >>> size = np.repeat(rng.uniform(0, 50, 40) * (np.arange(40) % 2), 25)
+    >>> X = np.outer(size, shape) + 0.01 * rng.standard_normal((1000, 16))
+    >>> model = ShapeDecoder().fit(X)
+    >>> model.components_.shape
+    (1, 16)
+    >>> bool(abs(model.amplitudes_[:, 0] / np.linalg.norm(shape) - size).mean() < 1)
+    True
+    """
+
+    components_: FloatArray
+    amplitudes_: FloatArray
+    base_: FloatArray
+    noise_: float
+    left_over_: float
+    at_noise_floor_: bool
+
+    def __init__(self, n_components: int | str = "auto") -> None:
+        self.n_components = n_components
+
+    @one_thread
+    def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        most = self._most()
+        gaps = check_gaps(gap_before, len(rows))
+        signal = find_signal(rows, gaps)
+        self.noise_ = signal.noise
+        self._basis = signal.basis
+        # Data without noise has no unit of its own: rounding of the largest entry stands in.
+        self._unit = max(signal.noise, 1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
+        Y = rows @ self._basis / self._unit
+        self._find_lines(Y, gaps, most)
+        mean = rows.mean(axis=0) @ self._basis / self._unit
+        self._base = Y.mean(axis=0)
+        if len(self._shapes):
+            level = Y @ mean / max(float(np.linalg.norm(mean)), np.finfo(np.float64).tiny)
+            self._base = choose_base(Y, level, self._shapes, gaps, self._changes(Y, gaps))
+            sizes = self._sizes(Y, gaps)
+            self._base, sizes = raised(self._base, self._shapes, sizes)
+        outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
+        self.base_ = outside + self._basis @ self._base * self._unit
+        self.components_ = self._shapes @ self._basis.T
+        self.amplitudes_ = self._sizes(Y, gaps) * self._unit
+        self._measure(rows)
+        return self
+
+    @one_thread
+    def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> FloatArray:
+        """The sizes (N, K) of the known shapes in new rows in time X (N, D), in the unit of X."""
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        gaps = check_gaps(gap_before, len(rows))
+        return self._sizes(rows @ self._basis / self._unit, gaps) * self._unit
+
+    def inverse_transform(self, amplitudes: ArrayLike) -> FloatArray:
+        """Base + A S (N, D): what rows with the sizes `amplitudes` (N, K) look like without noise."""
+        check_is_fitted(self)
+        return np.asarray(self.base_ + np.asarray(amplitudes, dtype=np.float64) @ self.components_)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:  # noqa: ARG002 (scikit-learn's signature)
+        """1 − ‖X − base − A S‖²/‖X − base‖² of rows X (N, D): at most 1, the higher the better."""
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        left = float(np.sum((rows - self.inverse_transform(self.transform(rows))) ** 2))
+        energy = float(np.sum((rows - self.base_) ** 2))
+        return 1.0 - left / energy if energy > 0 else 1.0
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _most(self) -> int | None:
+        if self.n_components == "auto":
+            return None
+        whole = isinstance(self.n_components, (int, np.integer)) and not isinstance(self.n_components, bool)
+        if not whole or int(self.n_components) < 1:
+            raise InvalidInputError(
+                f"n_components must be 'auto' or a whole number from 1 up, got {self.n_components!r}"
+            )
+        return int(self.n_components)
+
+    def _find_lines(self, Y: FloatArray, gaps: BoolArray, most: int | None) -> None:
+        """Keeps the whitening, the lines and their shapes in the basis, the largest `most` of them."""
+        r = Y.shape[1]
+        changes = np.diff(Y, axis=0)[~gaps[1:]]
+        self._whiten = np.eye(r)
+        self._lines = Lines(np.zeros((0, r)), np.zeros((0, 1)))
+        self._shapes = np.zeros((0, r))
+        self._length = np.ones(0)
+        if r == 0 or len(changes) < _LEAST_CHANGES:
+            return
+        self._whiten = np.linalg.cholesky(np.linalg.inv(background(changes)))
+        whitened = changes @ self._whiten
+        large = whitened[is_large(whitened)]
+        directions = find_lines(large)
+        if len(directions) == 0:
+            return
+        self._lines = choose_lines(large, directions)
+        if most is not None and len(self._lines.price) > most:
+            code = self._lines.code(large)
+            use = [np.sum(np.abs(code.size[code.line == k])) for k in range(len(self._lines.price))]
+            self._lines = self._lines.take(np.sort(np.argsort(-np.array(use), kind="stable")[:most]))
+        unwhitened = self._lines.direction @ np.linalg.inv(self._whiten)
+        side = np.where(unwhitened @ Y.mean(axis=0) < 0, -1.0, 1.0)
+        self._length = side * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
+        self._shapes = unwhitened / self._length[:, None]
+
+    def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
+        """(N, K) the change of each size before each row, as far as large changes are sums of few lines."""
+        change = np.zeros((len(Y), len(self._shapes)))
+        rows = np.flatnonzero(~gaps[1:]) + 1
+        whitened = (Y[rows] - Y[rows - 1]) @ self._whiten
+        large = is_large(whitened)
+        code = self._lines.code(whitened[large])
+        at = rows[large]
+        for q in range(AT_ONCE):
+            used = code.line[:, q] >= 0
+            np.add.at(
+                change,
+                (at[used], code.line[used, q]),
+                code.size[used, q] * self._length[code.line[used, q]],
+            )
+        return change
+
+    def _sizes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
+        """(N, K) sizes above the base, in units of the noise."""
+        if len(self._shapes) == 0:
+            return np.zeros((len(Y), 0))
+        sizes = solve_amplitudes(Y - self._base, self._shapes, gaps, self._changes(Y, gaps), rounds=_ROUNDS)
+        return np.maximum(sizes, 0.0)
+
+    def _measure(self, rows: FloatArray) -> None:
+        residual = rows - self.inverse_transform(self.amplitudes_)
+        above = float(np.sum((rows - self.base_) ** 2))
+        self.left_over_ = float(np.sum(residual**2)) / above if above > 0 else 0.0
+        self.at_noise_floor_ = at_noise_floor(residual, self.noise_)
