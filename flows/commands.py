@@ -63,7 +63,10 @@ def ingest(options: argparse.Namespace) -> Lines:
             quality = pipeline.ingest(show)
         for entry in quality.files_left_out:
             yield f"left out: {entry['file']}: {entry['reason']}"
-        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.waveforms}"
+        yield (
+            f"{place}: {quality.rows_present} rows for {100 * quality.coverage:.1f}% of the week in "
+            f"{place.waveforms}"
+        )
 
 
 def run(options: argparse.Namespace) -> Lines:

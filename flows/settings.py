@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
 
-Estimator = Literal["auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
+Estimator = Literal["auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
 Workers = Annotated[int, Field(ge=1)]
 
@@ -48,7 +48,13 @@ class Settings(BaseSettings):
     estimator: Estimator = Field("auto", description="What factorises the week.")
     prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
-    interval_s: int = Field(120, ge=1, le=3600, description="Seconds from row to row; divides an hour.")
+    interval_s: int = Field(
+        120, ge=1, le=3600, description="Longest time without a new row, seconds; divides an hour."
+    )
+    probe_s: float = Field(
+        10.0, ge=0, le=600, description="Seconds from look to look for changes; 0 reads the plain grid only."
+    )
+    edge_s: float = Field(0.1, ge=0.02, le=5, description="To how many seconds a change is timed.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
     min_on_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter runs are not listed.")
@@ -72,7 +78,13 @@ class Settings(BaseSettings):
         )
 
         options = WeekOptions(
-            Sampling(self.interval_s, self.n_points, self.n_cycles),
+            Sampling(
+                interval_s=self.interval_s,
+                n_points=self.n_points,
+                n_cycles=self.n_cycles,
+                probe_s=self.probe_s,
+                edge_s=self.edge_s,
+            ),
             FactoriseOptions(self.components, self.estimator, self.seed),
             HopOptions(self.prior, self.seed),
             PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s),

@@ -20,13 +20,12 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from nilm import files, versions
 from nilm.errors import InputFileError, NilmError, NothingUsableError, OptionError
 from nilm.manifest import Step, record, recorded, why_redo
 from nilm.paths import WeekPaths
 from nilm.recordings import ukdale
+from nilm.recordings.overlaps import cut_to, each_instant_once
 from nilm.recordings.quality import (
     HourRecord,
     WeekQuality,
@@ -84,7 +83,8 @@ def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, samplin
         left_out(recording, ""),
         duration_s=reading.duration_s,
         rows=len(reading.table),
-        dropped=reading.dropped,
+        dropped=[asdict(dropped) for dropped in reading.dropped],
+        untimed=reading.untimed,
     )
     record(manifest, step, [piece], result=hour.as_json(), durable=False)
     return hour
@@ -148,9 +148,8 @@ def marks_read(paths: WeekPaths) -> dict[str, str]:
 def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sampling) -> WeekQuality:
     """What the week's Parquet file holds and lacks; the file is made only if it is not current.
 
-    Every recording has been through `ingest_hour`. Each instant is used once: of two rows the one whose
-    waveform is sound, then the one with more cycles, then the one of the earlier file. NothingUsableError if
-    there is no row.
+    Every recording has been through `ingest_hour`. Each instant is used once
+    (`nilm.recordings.overlaps`). NothingUsableError if there is no row.
     """
     hours = {recording: paths.hour_piece(recording).with_suffix(".json") for recording in recordings}
     timed = {file: hour for file, hour in hours.items() if ukdale.hour_start_s(file.name) is not None}
@@ -192,15 +191,16 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     if not tables:
         raise NothingUsableError(_nothing_usable(paths, records))
     offered = concatenate(tables)
-    table = _each_instant_once(offered)
+    table = each_instant_once(offered)
     quality = week_quality(
         records,
         house=paths.house,
         week=paths.week,
         interval_s=sampling.interval_s,
         start_utc=table.start_utc,
+        duration_s=table.duration_s,
         flags=table.flags,
-        rows_recorded_twice=len(offered) - len(table),
+        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
     )
     write_week(paths.waveforms, table)
     if len(calibrations) == 1:  # else it changed while the hours were read, and they are read again
@@ -208,10 +208,10 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     files.write_json(paths.quality, quality.as_json())
     record(paths.waveforms_manifest, step, [paths.waveforms, paths.quality], result=marks)
     log.info(
-        "%s: %d of %d rows, %d of %d recordings left out",
+        "%s: %d rows for %.1f%% of the week, %d of %d recordings left out",
         paths,
         quality.rows_present,
-        quality.rows_expected,
+        100 * quality.coverage,
         len(quality.files_left_out),
         len(records),
     )
@@ -219,14 +219,8 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
 
 
 def _rows_of_week(table: WeekTable, week: Week) -> WeekTable:
-    start, end = (np.datetime64(int(t.timestamp()), "s") for t in (week.start, week.end))
-    return table.take((table.start_utc >= start) & (table.start_utc < end))
-
-
-def _each_instant_once(offered: WeekTable) -> WeekTable:
-    order = np.lexsort((offered.source_file, -offered.n_cycles, ~offered.fit_for_use, offered.start_utc))
-    _, first = np.unique(offered.start_utc[order], return_index=True)
-    return offered.take(order[first])
+    """The rows that reach into the week, cut at its ends."""
+    return cut_to(table, float(week.start.timestamp()), float(week.end.timestamp()))
 
 
 def _nothing_usable(paths: WeekPaths, records: Sequence[HourRecord]) -> str:

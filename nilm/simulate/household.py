@@ -170,14 +170,14 @@ EXTRAS = (
             heated(240, 120, 240, session=meals((15.0,), probability=0.4, lasts_s=(1800, 3600))),
         ),
     ),
-    (Model("toaster", _HEAT, 950, _heater, meals((7.4, 12.8), probability=0.6, lasts_s=(120, 240))),),
+    (Model("toaster", _HEAT, 950, _heater, meals((7.4, 12.8), probability=0.6, lasts_s=(45, 180))),),
     (
         Model(
             "computer", _POWER, 210, _corrected, meals((10.0, 15.0), probability=0.7, lasts_s=(5400, 14400))
         ),
     ),
-    (Model("boiler pump", _TURN, 75, _motor(0.85), thermostat(1500, 1500, hours=(5.5, 9.0))),),
-    (Model("microwave", _POWER, 1250, _pulsed, meals((12.9, 19.0), probability=0.5, lasts_s=(120, 480))),),
+    (Model("water pump", _TURN, 550, _motor(0.85), thermostat(30, 1500, hours=(5.5, 22.0))),),
+    (Model("microwave", _POWER, 1250, _pulsed, meals((12.9, 19.0), probability=0.5, lasts_s=(15, 300))),),
     (Model("electric shower", _HEAT, 8500, _heater, meals((7.0,), probability=0.9, lasts_s=(300, 600))),),
     (
         Model(

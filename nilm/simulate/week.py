@@ -1,8 +1,8 @@
 """A week of a simulated house on disk, laid out as UK-DALE, with its truth beside it.
 
-Owns the order of writing and the truth file. Contract with the ingest: rows lie at multiples of `interval_s`
-of UTC (t = k · 120 s since 1970), and a sparse recording holds signal from 0.05 s before each such instant to
-0.25 s after it, silence elsewhere.
+Owns the order of writing and the truth file. A sparse recording holds signal where the ingest will read it
+(`nilm.simulate.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around every
+switch; elsewhere it is silent.
 """
 
 import logging
@@ -15,6 +15,7 @@ import numpy as np
 from nilm.errors import OptionError
 from nilm.files import atomic_path
 from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week, check_house
+from nilm.recordings.waveforms import Sampling
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import House, simulated_house
@@ -25,6 +26,8 @@ from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
 
 log = logging.getLogger(__name__)
+
+CLOCK_S = 15  # from row to row of the truth: about the shortest run of an appliance
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def simulate_week(
     n_appliances: int = 10,
     waveforms: Path | None = None,
     interval_s: int = 120,
+    clock_s: int = CLOCK_S,
     conditions: Conditions | None = None,
     solar: bool = False,
     continuous: bool = False,
@@ -61,16 +65,18 @@ def simulate_week(
 
     The same arguments give the same bytes. One seed is one house: its weeks share appliances and differ in
     schedule. A week simulated before is replaced. `continuous` writes the whole signal (about 200 MB an hour)
-    in place of windows around the rows. Raises OptionError for a folder that was not simulated, options out
-    of range, and a fault in an hour that the week does not have.
+    in place of windows where it is read. The truth has a row every `clock_s`; loads switch at any instant
+    between two of them. `interval_s` is that of the ingest. Raises OptionError for a folder that was not
+    simulated, options out of range, and a fault in an hour that the week does not have.
     """
     conditions = conditions or Conditions()
     calendar_week = Week.parse(week)
     folder = raw_root / check_house(house)
     if folder.exists() and not (folder / "truth").is_dir():
         raise OptionError(f"{folder} holds data that was not simulated; choose another house name")
-    if interval_s < 1 or DAY_S % interval_s:
-        raise OptionError(f"interval_s must be whole seconds that divide a day, got {interval_s}")
+    if clock_s < 1 or DAY_S % clock_s:
+        raise OptionError(f"clock_s must be whole seconds that divide a day, got {clock_s}")
+    sampling = Sampling(interval_s=interval_s)
     if not 0 < days <= 7:
         raise OptionError(f"days must be above 0 and at most 7, got {days}")
     start = np.datetime64(calendar_week.start.replace(tzinfo=None), "s")
@@ -78,7 +84,7 @@ def simulate_week(
         seed=seed,
         days=days,
         n_appliances=n_appliances,
-        interval_s=interval_s,
+        interval_s=clock_s,
         waveforms=waveforms,
         start_utc=start,
     )
@@ -88,7 +94,7 @@ def simulate_week(
     if solar:
         truth, profile = with_solar(truth, rng)
     check_labels(folder, truth)
-    n_hours = int(np.ceil(len(truth.Z) * interval_s / HOUR_S))
+    n_hours = int(np.ceil(len(truth.Z) * truth.interval_s / HOUR_S))
     for fault in faults:
         if fault.hour >= n_hours:
             raise OptionError(
@@ -106,6 +112,7 @@ def simulate_week(
         start_unix_s=start_unix_s,
         # Before the hour, so that the first row of an hour lies in its own file.
         early_s=int(rng.integers(200_000, 800_000)) / 1e6,
+        sampling=sampling,
     )
     truth_file = truth_path(raw_root, house, week)
     truth_file.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +149,7 @@ def _write_truth(path: Path, signal: Signal) -> None:
             switch_utc=signal.switch_utc,
             interval_s=np.array(house.interval_s),
             amplitudes=signal.amplitudes,
+            inrush=signal.inrush,
             active_w=signal.watts(house.row_s).sum(axis=1),
             mains_hz=signal.mains.hz(house.row_s),
             rms_v=signal.rms_v(house.row_s),

@@ -207,8 +207,9 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             week=Week.parse(week),
             interval_s=120,
             start_utc=table.start_utc,
+            duration_s=table.duration_s,
             flags=table.flags,
-            rows_recorded_twice=0,
+            seconds_recorded_twice=0.0,
         )
         write_json(here.waveforms.with_name(f"{week}.quality.json"), quality.as_json())
         here.raw.mkdir(parents=True, exist_ok=True)
