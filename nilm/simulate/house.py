@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix
+from lfm.arrays import BinaryArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.household import ALWAYS_ON, CORE, EXTRAS, Model
@@ -36,7 +36,7 @@ class House:
     names: tuple[str, ...]  # (K,) columns of one name are one load, whose waveform changes with its power
     machines: tuple[str, ...]  # (K,) what is plugged in: motor and heater are parts of one washing machine
     kinds: tuple[str, ...]  # (K,) words of nilm.results.Appliance.kind
-    Z: BinaryMatrix  # (N, K) which load is on in which row; column 0 is always on
+    Z: BinaryArray  # (N, K) which load is on in which row; column 0 is always on
     W: FloatArray  # (K, D) amps over one voltage cycle, at nominal voltage
     voltage_v: FloatArray  # (D,) volts over one cycle; its fundamental rises through 0 at index 0
     watts: FloatArray  # (K,) active power at nominal voltage
@@ -137,7 +137,7 @@ def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
     return [replace(m, watts=m.watts * float(s)) for m, s in zip(models[:n_appliances], spread, strict=False)]
 
 
-def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryMatrix, int]:
+def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryArray, int]:
     """Z (N, K) of full rank in which everything runs at least twice, and how many draws were thrown away."""
     for n_redrawn in range(_MAX_DRAWS):
         columns: dict[str, Rows] = {}
