@@ -8,15 +8,17 @@ It is an input of every report of the house; only `name_appliance`, `ungroup` an
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nilm.errors import InputFileError, OptionError
-from nilm.store import read_json, write_json
+from nilm.store import change_lock, read_json, write_json
 
 MAX_NAME = 80
+# The file holds what a person decided: no advice may cost them their words.
+_CURE = "it holds an analyst's own words: correct it by hand, or move it away and keep it"
 _ID = re.compile(r"A\d{2,6}", re.ASCII)
 
 
@@ -32,10 +34,10 @@ def read_notes(path: Path, house: str) -> AnalystNotes:
     """The decisions in the file, none without a file; InputFileError if it is broken or another house's."""
     if not path.is_file():
         return AnalystNotes()
-    content = read_json(path)
+    content = read_json(path, cure=_CURE)
     if not isinstance(content, dict) or content.get("house") != house:
         owner = content.get("house") if isinstance(content, dict) else None
-        raise InputFileError(f"{path} holds names of the house {owner!r}, not of {house!r}; move it away")
+        raise InputFileError(f"{path} holds names of the house {owner!r}, not of {house!r}; {_CURE}")
     names, not_parts = content.get("names", {}), content.get("not_parts", [])
     try:
         if not isinstance(names, dict) or not isinstance(not_parts, list):
@@ -45,28 +47,26 @@ def read_notes(path: Path, house: str) -> AnalystNotes:
             frozenset(check_id(key) for key in not_parts),
         )
     except OptionError as error:
-        raise InputFileError(f"{path}: {error}") from error
+        raise InputFileError(f"{path}: {error}; {_CURE}") from error
 
 
 def name_appliance(path: Path, *, house: str, appliance_id: str, name: str) -> None:
     """Give an appliance the analyst's own name, which stays in every week; the file is made if need be."""
     check_id(appliance_id)
-    notes = read_notes(path, house)
-    _write(path, house, AnalystNotes({**notes.names, appliance_id: check_name(name)}, notes.not_parts))
+    name = check_name(name)
+    _change(path, house, lambda notes: replace(notes, names={**notes.names, appliance_id: name}))
 
 
 def ungroup(path: Path, *, house: str, appliance_id: str) -> None:
     """Undo the suggestion that an appliance is a part of another, now and in every week."""
     check_id(appliance_id)
-    notes = read_notes(path, house)
-    _write(path, house, AnalystNotes(notes.names, notes.not_parts | {appliance_id}))
+    _change(path, house, lambda notes: replace(notes, not_parts=notes.not_parts | {appliance_id}))
 
 
 def regroup(path: Path, *, house: str, appliance_id: str) -> None:
     """Take an `ungroup` back: the suggestion shows again where the data makes it."""
     check_id(appliance_id)
-    notes = read_notes(path, house)
-    _write(path, house, AnalystNotes(notes.names, notes.not_parts - {appliance_id}))
+    _change(path, house, lambda notes: replace(notes, not_parts=notes.not_parts - {appliance_id}))
 
 
 def check_id(appliance_id: Any) -> str:
@@ -83,5 +83,8 @@ def check_name(name: Any) -> str:
     return name.strip()
 
 
-def _write(path: Path, house: str, notes: AnalystNotes) -> None:
-    write_json(path, {"house": house, "names": dict(notes.names), "not_parts": sorted(notes.not_parts)})
+def _change(path: Path, house: str, change: Callable[[AnalystNotes], AnalystNotes]) -> None:
+    """Read, change and write the file under its lock: of two changes at once neither is lost."""
+    with change_lock(path):
+        notes = change(read_notes(path, house))
+        write_json(path, {"house": house, "names": dict(notes.names), "not_parts": sorted(notes.not_parts)})
