@@ -104,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--undo", action="store_true", help="suggest it again")
     command(
         "demo",
-        "Simulate a week of ten appliances, work it out, and say how good the result is.",
+        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
         data,
         outputs,
     )
@@ -171,10 +171,12 @@ def _simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--week", default="2015-wk01", help="2015-wk01 if not given")
     _seed(command, default=0)
     command.add_argument("--days", type=float, default=7.0, help="from Monday on, up to 7 (the default)")
-    command.add_argument("--appliances", type=int, default=10, metavar="N", help="1 to 100; 10 if not given")
+    command.add_argument("--clean", action="store_true", help="loads that are on or off, ten of them")
+    command.add_argument("--appliances", type=int, metavar="N", help="the same with so many, 1 to 100")
     command.add_argument(
         "--waveforms", type=Path, metavar="FILE.npz", help="real cycles instead of made ones"
     )
+    command.add_argument("--habits", type=Path, metavar="FILE.npz", help="measured watts of a real house")
     command.add_argument("--continuous", action="store_true", help="the whole signal, about 200 MB an hour")
     command.add_argument(
         "--fault", action="append", default=[], metavar="KIND:HOUR", help="missing:5, clipped:7, …; repeat"

@@ -41,6 +41,8 @@ def simulate(options: argparse.Namespace) -> Lines:
         days=options.days,
         n_appliances=options.appliances,
         waveforms=options.waveforms,
+        habits=options.habits,
+        clean=options.clean,
         interval_s=settings.interval_s,
         solar=options.solar,
         continuous=options.continuous,

@@ -137,6 +137,10 @@ class Scores:
     energy_error: float  # Σ|energy − truth| / Σ|truth|, see nilm.appliances.scores
     appliances_before: tuple[ApplianceScore, ...]
     appliances: tuple[ApplianceScore, ...]
+    # Share of the energy rightly assigned (nilm.appliances.energy_assigned); only with a simulator's truth.
+    assigned_before: float | None = None
+    assigned: float | None = None
+    assigned_one: float | None = None  # with one feature at most for each thing that is plugged in
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import soundfile
 
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings.ukdale import (
+    DEFAULT_ADC_SCALE,
     channel_file,
     hour_start_s,
     read_calibration,
@@ -24,7 +25,7 @@ THREE_HOURS = 0.125
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SimulatedWeek]:
     root = tmp_path_factory.mktemp("raw")
-    return root, simulate_week(root, seed=3, days=THREE_HOURS)
+    return root, simulate_week(root, seed=3, days=THREE_HOURS, clean=True)
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +104,9 @@ def test_samples_around_a_row_have_the_true_power_and_the_rest_is_silence(writte
 def test_the_same_arguments_give_the_same_bytes_and_replace_what_was_there(written, tmp_path: Path) -> None:
     root, _ = written
     first = digests(root)
-    simulate_week(tmp_path, seed=3, days=THREE_HOURS, faults=[Fault(FaultKind.MISSING, 1)])
+    simulate_week(tmp_path, seed=3, days=THREE_HOURS, clean=True, faults=[Fault(FaultKind.MISSING, 1)])
     assert len(digests(tmp_path)) == len(first) - 1
-    simulate_week(tmp_path, seed=3, days=THREE_HOURS)
+    simulate_week(tmp_path, seed=3, days=THREE_HOURS, clean=True)
     assert digests(tmp_path) == first
 
 
@@ -150,7 +151,7 @@ def test_energy_of_the_mains_is_the_sum_of_the_submeters_and_the_standby(written
 
 
 def test_a_second_week_is_the_same_house_and_is_laid_into_its_files(tmp_path: Path) -> None:
-    options = {"seed": 1, "days": 0.0834}
+    options = {"seed": 1, "days": 0.0834, "clean": True}
     simulate_week(tmp_path, week="2015-wk02", **options)
     folder = tmp_path / "house_sim"
     before = read_channel(channel_file(folder, 1))
@@ -169,7 +170,7 @@ def test_a_second_week_is_the_same_house_and_is_laid_into_its_files(tmp_path: Pa
 
 
 def test_another_house_is_not_laid_into_a_folder_that_has_one(tmp_path: Path, real_data: Path) -> None:
-    simulate_week(tmp_path, seed=1, days=0.0834)
+    simulate_week(tmp_path, seed=1, days=0.0834, clean=True)
     before = digests(tmp_path)
     with pytest.raises(OptionError, match="another house name"):
         simulate_week(
@@ -242,3 +243,50 @@ def test_solar_feeds_in_by_day_and_the_truth_keeps_its_amplitudes(tmp_path: Path
     watts = np.mean(samples[:, 0] * samples[:, 1]) * VOLTS_PER_ADC_STEP * AMPS_PER_ADC_STEP * 2**62
     assert watts < -500
     assert watts == pytest.approx(truth["active_w"][row], rel=0.02)
+
+
+def test_a_house_is_lifelike_unless_it_is_asked_to_be_clean(tmp_path: Path) -> None:
+    week = simulate_week(tmp_path, seed=2, days=0.0834)
+    with np.load(week.truth, allow_pickle=False) as file:
+        truth = dict(file)
+    fridge = list(truth["names"]).index("fridge")
+    drawn = truth["amplitudes"][truth["Z"][:, fridge] == 1, fridge]
+    assert drawn.max() > 1.05 * drawn.min(), "its power falls within each run"
+    labels = read_labels(tmp_path / "house_sim" / "labels.dat")
+    assert 15 <= len(labels) - 1 <= 20
+    assert list(labels.values()).count("heat_pump") == 1
+
+
+def test_real_habits_become_recordings_with_their_truth_beside_them(tmp_path: Path) -> None:
+    watts = np.zeros((180, 2))  # three hours from 01:00, a sample a minute
+    watts[:, 0] = 40 + 30 * (np.arange(180) // 7 % 3)
+    watts[20:40, 1] = 2000
+    valid = np.ones(180, bool)
+    valid[60:120] = False
+    start = 1_400_000_400 // 86_400 * 86_400 + 3600
+    np.savez(
+        tmp_path / "habits.npz",
+        times=start + 60 * np.arange(180),
+        watts=watts,
+        channels=["fridge", "kettle"],
+        step_s=np.array(60),
+        valid=valid,
+    )
+    week = simulate_week(tmp_path / "raw", days=0.25, habits=tmp_path / "habits.npz")
+    hours = [(hour_start_s(path.name) + 1 - MONDAY_S) // 3600 for path in week.hours]
+    assert hours == [1, 3], "the hours that the file holds, at their own time of the day"
+    with np.load(week.truth, allow_pickle=False) as file:
+        power = file["watts"] * file["amplitudes"]
+        assert list(file["names"]) == ["standby", "fridge", "kettle"]
+        active_w = file["active_w"]
+    rows = np.r_[60:120, 180:240]
+    np.testing.assert_allclose(power[rows].sum(axis=1), watts[valid].sum(axis=1), rtol=0.1)
+    np.testing.assert_allclose(power[:, 0], 40, rtol=1e-6)
+    steps = window(week.hours[0], 3600 + 25 * 60.0)
+    volts, amps = (steps * (VOLTS_PER_ADC_STEP, AMPS_PER_ADC_STEP) * DEFAULT_ADC_SCALE).T
+    assert np.mean(volts * amps) == pytest.approx(active_w[60 + 25], rel=0.01)
+
+
+def test_habits_bring_their_own_appliances(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="real house"):
+        simulate_week(tmp_path, habits=tmp_path / "habits.npz", n_appliances=3)
