@@ -75,7 +75,7 @@ def build_week(
     factorised = hopped.factorised
     house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
     loads = measure_loads(hopped, rows.start_utc, rows.voltage_v, options=activation_options)
-    ids = identify(
+    found_ids = identify(
         around.catalogue,
         week,
         solution=solution_digest,
@@ -83,11 +83,13 @@ def build_week(
         kinds=[load.kind for load in loads],
         energy_kwh=[load.energy_kwh for load in loads],
     )
+    ids = around.analyst.joined(found_ids)
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
     parts = suggested_parts(hopped, rows.start_utc, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
-    before = around.catalogue.before(week)
+    known = _joined(around.catalogue, around.analyst)
+    before = known.before(week)
     names = name_loads(loads, ids, machines, around.analyst, before=before, interval_s=interval_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
@@ -120,10 +122,11 @@ def build_week(
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
         scores=_scores(hopped, loads, ids, rows.voltage_v, matches, around),
-        catalogue=changes(around.catalogue, week, sightings),
+        catalogue=changes(known, week, sightings),
         provenance=around.provenance,
     )
-    return result, WeekRecord(solution_digest, sightings)
+    # The catalogue keeps the ids as they were found: a merge can be undone.
+    return result, WeekRecord(solution_digest, _with_ids(sightings, found_ids))
 
 
 def _sightings(
@@ -144,6 +147,19 @@ def _sightings(
         )
         for i, name, load in zip(ids, names, loads, strict=True)
     )
+
+
+def _joined(catalogue: Catalogue, analyst: AnalystNotes) -> Catalogue:
+    """The catalogue with the analyst's merges carried out in every week."""
+    weeks = {}
+    for week, record in catalogue.weeks.items():
+        ids = analyst.joined([s.appliance_id for s in record.sightings])
+        weeks[week] = replace(record, sightings=_with_ids(record.sightings, ids))
+    return replace(catalogue, weeks=weeks)
+
+
+def _with_ids(sightings: Sequence[Sighting], ids: Sequence[str]) -> tuple[Sighting, ...]:
+    return tuple(replace(s, appliance_id=i) for s, i in zip(sightings, ids, strict=True))
 
 
 def _scores(

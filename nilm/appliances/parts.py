@@ -29,6 +29,7 @@ class PartOf:
     outside: int  # of these, rows in which the host is off
     host_share: float  # share of all rows in which the host is on
     chance: float  # how likely it is that so many of unrelated uses all fell into the host's
+    by_analyst: bool = False  # an analyst said so, whatever the data say
 
 
 def likely_parts(Z: ArrayLike, gap_before: ArrayLike) -> list[PartOf]:
@@ -68,6 +69,8 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike) -> list[PartOf]:
 
 def evidence_words(part: PartOf, *, host_name: str, interval_s: float) -> str:
     """One sentence for an analyst: what was seen, and how likely it would be by chance."""
+    if part.by_analyst:
+        return "An analyst put it there."
     always = (
         "always" if not part.outside else f"in {part.rows - part.outside:,} of its {part.rows:,} readings"
     )
