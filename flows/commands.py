@@ -186,6 +186,22 @@ def ungroup(options: argparse.Namespace) -> Lines:
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
+def serve(options: argparse.Namespace) -> Lines:
+    """Show the pages until Ctrl-C."""
+    import uvicorn
+
+    from flows.serve import address, listen, loopback, serving
+
+    settings = _settings(options).with_absolute_roots()
+    with listen(options.host, options.port) as listening:
+        at = address(listening)
+        if not loopback(options.host):
+            yield f"everyone who reaches {at} can read these pages and name appliances"
+        yield f"pages: http://{at}/ (Ctrl-C ends it)"
+        server = uvicorn.Server(uvicorn.Config(serving(settings, at), log_level="warning"))
+        server.run(sockets=[listening])
+
+
 def _notes_on_known(options: argparse.Namespace) -> Path:
     """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
     from nilm.appliances.analyst import check_id

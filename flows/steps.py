@@ -14,7 +14,7 @@ from flows.weeks import Place
 from nilm import store
 from nilm.disaggregate.estimate import Callback
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
-from nilm.publish import PublishOptions, publish_index, publish_week
+from nilm.publish import PublishOptions, earlier_summaries, publish_index, publish_week
 from nilm.recordings import ukdale
 from nilm.recordings.ingest import UNREADABLE, ingest_week
 from nilm.recordings.quality import read_quality
@@ -43,7 +43,13 @@ def hop_options(settings: Settings) -> HopOptions:
 
 def publish_options(settings: Settings) -> PublishOptions:
     """How the week is shown."""
-    return PublishOptions(settings.tariff_per_kwh, settings.currency, settings.min_on_s, settings.min_off_s)
+    return PublishOptions(
+        settings.tariff_per_kwh,
+        settings.currency,
+        settings.min_on_s,
+        settings.min_off_s,
+        settings.timezone,
+    )
 
 
 def recordings(place: Place) -> list[Path]:
@@ -131,6 +137,7 @@ def _week_step(place: Place, settings: Settings) -> store.Step:
     inputs = {path.relative_to(place.data_root).as_posix(): _mark(path) for path in files if path.is_file()}
     between = (place.ingest.waveforms, place.factorised, place.hopped)
     inputs |= {path.name: store.digest(path) if path.is_file() else "absent" for path in between}
+    inputs |= earlier_summaries(place.outputs)
     options = settings.model_dump(mode="json", exclude={"data_root", "outputs_root", "workers"})
     code = store.code_version("nilm.recordings.ingest", "nilm.disaggregate.steps", "nilm.publish")
     return store.Step(WEEK_STEP, inputs, options, code)

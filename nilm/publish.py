@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from nilm.recordings.submeters import read_submeters, submeter_files
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
 from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.report.summary import read_earlier, summaries_before
 from nilm.results import Quality, WeekResult
 from nilm.store import (
     Step,
@@ -57,8 +59,11 @@ class PublishOptions:
     currency: str = "£"
     min_on_s: float = 0.0
     min_off_s: float = 0.0
+    timezone: str = "Europe/London"  # of the house's clocks, for people; files are in UTC
 
     def __post_init__(self) -> None:
+        if self.timezone not in available_timezones():
+            raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
         if not 0 <= self.tariff_per_kwh < float("inf"):
             raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
         if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
@@ -110,7 +115,7 @@ def publish_week(
     sources = WeekSources(hopped_path, waveforms_path, house_folder, names_path, catalogue_path)
     hopped = load_hopped(hopped_path)
     house, week = check_house(hopped.factorised.house), hopped.factorised.week
-    inputs = _inputs(sources, week)
+    inputs = _inputs(sources, week) | earlier_summaries(out_dir)
     step = Step("publish", inputs, asdict(options), code_version("nilm.publish"))
     manifest = out_dir / "manifest.json"
     remove_stale(out_dir)
@@ -129,16 +134,22 @@ def publish_week(
         solution_digest=inputs["hopped"],
         tariff_per_kwh=options.tariff_per_kwh,
         currency=options.currency,
+        timezone=options.timezone,
         activation_options=options.activations(),
     )
     _keep_identity(hopped_path.parent / "identity.json", house, week, record)
     if usable:
         write_catalogue(catalogue_path, catalogue.with_week(week, record))
     files = week_files(result)
-    files["report.html"] = render_report(result).encode("utf-8")
+    files["report.html"] = render_report(result, read_earlier(out_dir)).encode("utf-8")
     files["summary.json"] = canonical_json(week_summary(result)).encode("utf-8")
     publish(manifest, step, files, result=_summary(result))
     return out_dir / "report.html"
+
+
+def earlier_summaries(out_dir: Path) -> dict[str, str]:
+    """The digests of the weeks with which a week's report compares it, by name; an input of that report."""
+    return {f"summary of {path.parent.name}": digest(path) for path in summaries_before(out_dir)}
 
 
 def _inputs(sources: WeekSources, week: str) -> dict[str, str]:

@@ -66,6 +66,7 @@ def build_week(
     solution_digest: str,
     tariff_per_kwh: float,
     currency: str,
+    timezone: str,
     activation_options: ActivationOptions,
 ) -> tuple[WeekResult, WeekRecord]:
     """The week's result, and its record for the catalogue.
@@ -118,6 +119,7 @@ def build_week(
         unexplained_kwh=round(metered_kwh - explained_kwh, ENERGY_DECIMALS),
         tariff_per_kwh=tariff_per_kwh,
         currency=currency,
+        timezone=timezone,
         corrections=corrections_in_words(hopped, ids, rows.voltage_v),
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
