@@ -168,9 +168,9 @@ def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
 
-    path = _notes_on_known(options)
+    path, known = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
-    yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
+    yield f"{known} is called {options.name!r} from now on ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
@@ -179,10 +179,10 @@ def ungroup(options: argparse.Namespace) -> Lines:
     from nilm.appliances.analyst import regroup
     from nilm.appliances.analyst import ungroup as stand_alone
 
-    path = _notes_on_known(options)
+    path, known = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
     whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
-    yield f"{options.house} {options.appliance_id} {whether} ({path})"
+    yield f"{known} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
@@ -202,13 +202,14 @@ def serve(options: argparse.Namespace) -> Lines:
         server.run(sockets=[listening])
 
 
-def _notes_on_known(options: argparse.Namespace) -> Path:
-    """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
+def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
+    """Where notes on the house are kept, and what is known of the appliance; OptionError if nothing is."""
     from nilm.appliances.analyst import check_id
     from nilm.appliances.catalogue import read_catalogue
     from nilm.recordings.ukdale import check_house
 
-    data_root, house = _settings(options).data_root, check_house(options.house)
+    settings, house = _settings(options), check_house(options.house)
+    data_root = settings.data_root
     catalogue = read_catalogue(
         data_root / "catalogue" / f"{house}.json", house, solutions_folder=data_root / "solutions" / house
     )
@@ -217,11 +218,30 @@ def _notes_on_known(options: argparse.Namespace) -> Path:
         raise OptionError(f"{house} has no finished week below {data_root}; `nilm run` makes one")
     if check_id(options.appliance_id) not in known:
         raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(known)}")
-    return data_root / "names" / f"{house}.json"
+    week, last = next(
+        (week, s)
+        for week in sorted(catalogue.weeks, reverse=True)
+        for s in catalogue.weeks[week].sightings
+        if s.appliance_id == options.appliance_id
+    )
+    return data_root / "names" / f"{house}.json", _so_far(last, settings.outputs_root / house / week)
+
+
+def _so_far(sighting: Any, folder: Path) -> str:
+    """What an appliance was until now: "A03, so far 'fridge', motor, 91 W, 180 runs in 2015-wk01,"."""
+    from nilm.appliances.naming import power_words
+    from nilm.report.summary import FILE_NAME, read_summary
+
+    said = [f"so far {sighting.name!r}", sighting.kind, power_words(sighting.active_w)]
+    if (folder / FILE_NAME).is_file():
+        lines = {line.appliance_id: line for line in read_summary(folder / FILE_NAME).appliances}
+        if sighting.appliance_id in lines:
+            said.append(f"{lines[sighting.appliance_id].runs} runs in {folder.name}")
+    return f"{sighting.appliance_id}, {', '.join(said)},"
 
 
 def demo(options: argparse.Namespace) -> Lines:
-    """Simulate a week unless it is there, work it out, and say how good the result is."""
+    """Simulate a week unless it is there, work it out, and show the hopper at work on it."""
     from nilm.simulate.week import simulate_week, truth_path
 
     started = time.monotonic()
@@ -230,7 +250,22 @@ def demo(options: argparse.Namespace) -> Lines:
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
     yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
+    yield from _hop_shown(_places(DEMO_HOUSE, DEMO_WEEK, settings)[0], truth_path(raw, DEMO_HOUSE, DEMO_WEEK))
     yield f"the demo took {time.monotonic() - started:.0f} s"
+
+
+def _hop_shown(place: Any, truth: Path) -> Lines:
+    """A plain baseline before and after the hop, in three lines and a page."""
+    from nilm.experiments.hop_shown import DAYS, show_hop
+
+    page = place.outputs / "hopper.html"
+    shown = show_hop(place.ingest.waveforms, truth, place.outputs / "scores.json", page)
+    yield (
+        f"a plain baseline (K-features, {DAYS} days): {shown.upside_down_before} features upside down, "
+        f"E_Hamm {shown.hamming_before:.4f}"
+    )
+    yield f"the same after the hop: {shown.upside_down_after} upside down, E_Hamm {shown.hamming_after:.4f}"
+    yield f"in pictures: {page}"
 
 
 def _places(house: str, week: str, settings: Settings) -> list[Any]:

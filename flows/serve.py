@@ -91,10 +91,11 @@ def loopback(host: str) -> bool:
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; OptionError for an address that is none of ours, or a port in use."""
     try:
-        if host != "localhost" and ip_address(host).is_unspecified:
-            raise OptionError(f"--host {host} means every address; give the one that people shall use")
+        asked = ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         raise OptionError(f"--host must be an address such as 127.0.0.1, got {host!r}") from None
+    if asked.is_unspecified:
+        raise OptionError(f"--host {host} means every address; give the one that people shall use")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

@@ -17,6 +17,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from nilm.appliances.measures import ALWAYS_ON
 from nilm.report import figures, palette, portrait, story, strips, when, words
 from nilm.report.changes import compare
 from nilm.report.chart import bokeh_script, chart_data, power_layers
@@ -97,6 +98,7 @@ class ApplianceView:
     most_wh: float
     waveform: Markup
     trajectory: Markup
+    always_on: bool
     resistive: bool  # the voltage's shape lies behind the current's
     shown: tuple[Activation, ...]
     is_new: bool
@@ -188,7 +190,6 @@ def _appliance(
     hours = when.hours_of(result, appliance, window)
     usual = when.usual_times(hours)
     most_rows = max(20, MOST_ACTIVATION_ROWS // len(result.appliances))
-    cosine = abs(appliance.power_factor)
     return ApplianceView(
         appliance=appliance,
         anchor=f"card-{appliance.appliance_id}",
@@ -205,7 +206,8 @@ def _appliance(
         most_wh=float(np.abs(hours.energy_wh).max()),
         waveform=panels.waveform(appliance, name=f"wave-{index}"),
         trajectory=panels.trajectory(appliance, name=f"vi-{index}"),
-        resistive=cosine > SAME_SHAPE,
+        always_on=appliance.kind == ALWAYS_ON,
+        resistive=abs(appliance.power_factor) > SAME_SHAPE,
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )

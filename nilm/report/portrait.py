@@ -5,6 +5,7 @@ Owns these words. The numbers come from the result, the hours from `when`.
 
 import numpy as np
 
+from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
 from nilm.report import words
 from nilm.report.when import Hours, Window
@@ -27,7 +28,8 @@ def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
         return f"{_NUMBERS[len(levels)]} levels: {listed}\u00a0W"
     low, usual, high = power_range(appliance, duration_s)
     if high - low <= STEADY * usual:
-        return f"about {words.watts_text(abs(appliance.active_w))} while it runs"
+        when = "all the time" if appliance.kind == ALWAYS_ON else "while it runs"
+        return f"about {words.watts_text(abs(appliance.active_w))} {when}"
     return f"varies between {_two_digits(low)} and {_two_digits(high)}\u00a0W"
 
 

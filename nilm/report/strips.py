@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nilm.appliances.naming import duration_words
 from nilm.report import words
 from nilm.report.palette import style_of
-from nilm.report.when import DAY_S, Hours, Window
-from nilm.results import Appliance, FloatArray, WeekResult
+from nilm.report.when import DAY_S, Hours, Timed, Window
+from nilm.results import Appliance, FloatArray
 
 _CELL, _LEFT, _TOP = 12, 44, 14
 _STRIP = 40  # height of a strip of power, in units of its viewBox
@@ -131,7 +131,7 @@ def spark(values: Sequence[float], *, label: str, colour: int | None = None) -> 
     )
 
 
-def on_stretches(on: NDArray[np.uint8], result: WeekResult, window: Window) -> list[tuple[float, float]]:
+def on_stretches(on: NDArray[np.uint8], result: Timed, window: Window) -> list[tuple[float, float]]:
     """Runs of ones in a column of Z, (start, end) in seconds of the window; a hole ends a run."""
     start = window.seconds(result.start_utc)
     ones = np.flatnonzero(on)

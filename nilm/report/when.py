@@ -5,12 +5,13 @@ Owns how time is cut for display; the energy and the activations themselves come
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.results import Appliance, FloatArray, WeekResult
+from nilm.results import Appliance, FloatArray, TimeArray, WeekResult
 
 DAY_S = 86_400
 MOST_OVERHANG = np.timedelta64(14, "h")  # no clock of the world is further ahead of UTC
@@ -24,6 +25,22 @@ def wall_clock(times_utc: NDArray[np.datetime64] | np.datetime64, zone: tzinfo) 
     offsets = [datetime.fromtimestamp(int(q) * 900, zone).utcoffset() for q in quarters]
     shift = np.array([int(o.total_seconds()) if o else 0 for o in offsets], dtype="timedelta64[s]")
     return np.asarray(times + shift[which].reshape(times.shape))
+
+
+class Timed(Protocol):
+    """Rows in time: all that is asked of a result to place something on the page's days."""
+
+    @property
+    def start_utc(self) -> TimeArray:
+        """(N,) the start of each row."""
+
+    @property
+    def duration_s(self) -> FloatArray:
+        """(N,) how long each row stands."""
+
+    @property
+    def interval_s(self) -> float:
+        """The usual time from row to row."""
 
 
 @dataclass(frozen=True)

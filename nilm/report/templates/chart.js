@@ -44,22 +44,23 @@
   const bounds = [data.start_ms, end];
   const range = new Bokeh.Range1d({ start: bounds[0], end: bounds[1], bounds, min_interval: 15 * 60e3 });
   const drag = new Bokeh.BoxZoomTool({ dimensions: "width" });
-  const reset = new Bokeh.ResetTool();
   const plot = Bokeh.Plotting.figure({
     height: 340, sizing_mode: "stretch_width", x_axis_type: "datetime", x_range: range,
-    y_axis_label: "power (W)", tools: [drag, new Bokeh.PanTool({ dimensions: "width" }), reset],
-    toolbar_location: "above", background_fill_alpha: 0, border_fill_alpha: 0, outline_line_alpha: 0,
+    y_axis_label: "power (W)", tools: [drag], toolbar_location: null, background_fill_alpha: 0, border_fill_alpha: 0, outline_line_alpha: 0,
     lod_threshold: null,
   });
-  plot.toolbar.active_drag = drag;
-  plot.toolbar.logo = null;
+  // A finger scrolls the page; the buttons of the days zoom there.
+  plot.toolbar.active_drag = matchMedia("(pointer: coarse)").matches ? null : drag;
+  plot.xaxis.formatter = new Bokeh.DatetimeTickFormatter({
+    minutes: "%H:%M", hourmin: "%H:%M", hours: "%H:%M", days: place.clientWidth < 700 ? "%a" : "%a %d %b",
+  });
   const patterns = [null, "/", ".", "\\"];
   const areas = data.layers.map((layer, n) => plot.varea_step({
     x: { field: "x" }, y1: { field: "low" + n }, y2: { field: "high" + n }, source, step_mode: "after",
     fill_color: colour(layer), hatch_pattern: patterns[layer.pattern], hatch_color: css("--ground"), hatch_scale: 6,
   }));
   const line = plot.step({
-    x: { field: "x" }, y: { field: "y" }, mode: "after", line_width: 1,
+    x: { field: "x" }, y: { field: "y" }, mode: "after", line_width: 0.7, line_alpha: 0.6,
     source: new Bokeh.ColumnDataSource({ data: { x, y: metered } }), line_color: css("--text"),
   });
   const dress = () => {
