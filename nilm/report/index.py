@@ -147,6 +147,7 @@ def render_house(outputs_root: Path, house: str) -> str:
             read=read,
             rows=rows,
             layers=layers,
+            trend=strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh"),
             changes=[
                 Changes(read[n], arrivals(summaries[n], summaries[:n]), first=n == 0)
                 for n in reversed(range(len(read)))
