@@ -8,7 +8,7 @@ import errno
 from collections.abc import Mapping
 
 from flows.weeks import Place
-from lfm.errors import LfmError
+from lfm import LfmError
 from nilm.errors import NilmError, OptionError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -2,6 +2,7 @@
 
 from lfm import synthetic
 from lfm.equivalence.candidates import Candidates, enumerate_candidates, sample_candidates
+from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
 from lfm.equivalence.hermite import lattice_index
 from lfm.equivalence.identifiability import Identifiability, diagnose
@@ -24,6 +25,7 @@ from lfm.switching.twins import merge_twins
 
 __all__ = [
     "MEIBP",
+    "BaseCount",
     "BernoulliZ",
     "BinaryDecoder",
     "Candidates",
@@ -46,6 +48,7 @@ __all__ = [
     "Solution",
     "SwitchingDecoder",
     "SwitchingZ",
+    "count_bases",
     "decode_rows",
     "diagnose",
     "enumerate_candidates",

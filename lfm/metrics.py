@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from lfm.errors import InvalidInputError, check_binary, check_real
+from lfm.checks import check_binary, check_real
+from lfm.errors import InvalidInputError
 
 
 def regulariser(W: ArrayLike) -> float:

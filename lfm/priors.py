@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real, check_weight
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.checks import check_real, check_weight
+from lfm.errors import InvalidInputError
 from lfm.solution import Solution
 
 
@@ -29,15 +30,15 @@ class Prior:
 
     features_never_negative: ClassVar[bool] = False
 
-    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+    def columns(self, Z: BinaryArray) -> FloatArray:
         """The price of each column of Z (N, n), shape (n,)."""
         return np.zeros(Z.shape[1])
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """The price of each row of `project(W)`, shape (m,)."""
         return np.zeros(W.shape[0])
 
-    def project(self, W: FloatMatrix) -> FloatMatrix:
+    def project(self, W: FloatArray) -> FloatArray:
         """What `features` looks at: a linear map of each row of W (m, D), by default the row itself."""
         return W
 
@@ -57,7 +58,7 @@ class GaussianW(Prior):
     def __post_init__(self) -> None:
         check_weight("tau", self.tau)
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """τ‖w‖² of each row."""
         return np.asarray(self.tau * np.einsum("kd,kd->k", W, W))
 
@@ -73,7 +74,7 @@ class LaplaceW(Prior):
     def __post_init__(self) -> None:
         check_weight("tau", self.tau)
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """τ Σ|w| of each row."""
         return np.asarray(self.tau * np.abs(W).sum(axis=1))
 
@@ -89,7 +90,7 @@ class NonNegativeW(Prior):
     def __post_init__(self) -> None:
         check_weight("weight", self.weight)
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """Weight · Σ max(0, −w) of each row."""
         return np.asarray(-self.weight * np.minimum(W, 0).sum(axis=1))
 
@@ -101,7 +102,7 @@ class PassiveSign(Prior):
     features_never_negative = True
 
     weight: float
-    voltage: FloatMatrix = field(repr=False)  # (D,)
+    voltage: FloatArray = field(repr=False)  # (D,)
 
     def __post_init__(self) -> None:
         check_weight("weight", self.weight)
@@ -110,7 +111,7 @@ class PassiveSign(Prior):
             raise InvalidInputError("voltage is empty; give one cycle of it, as long as a row of W")
         object.__setattr__(self, "voltage", voltage)
 
-    def project(self, W: FloatMatrix) -> FloatMatrix:
+    def project(self, W: FloatArray) -> FloatArray:
         """Mean power of each row, (m, 1)."""
         if W.shape[1] != len(self.voltage):
             raise InvalidInputError(
@@ -118,7 +119,7 @@ class PassiveSign(Prior):
             )
         return (W @ self.voltage / len(self.voltage))[:, None]
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """Weight · max(0, −watts) of each row."""
         return self.weight * np.maximum(0.0, -W[:, 0])
 
@@ -136,7 +137,7 @@ class BernoulliZ(Prior):
     def __post_init__(self) -> None:
         check_weight("weight", self.weight)
 
-    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+    def columns(self, Z: BinaryArray) -> FloatArray:
         """Weight · ones of each column, 0 where it is always on."""
         ones = np.count_nonzero(Z, axis=0)
         return self.weight * np.where(ones == Z.shape[0], 0.0, ones)
@@ -151,7 +152,7 @@ class SwitchingZ(Prior):
     """
 
     weight: float
-    gap_before: NDArray[np.bool_] | None = field(default=None, repr=False)
+    gap_before: BoolArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_weight("weight", self.weight)
@@ -164,7 +165,7 @@ class SwitchingZ(Prior):
                 )
             object.__setattr__(self, "gap_before", gap_before)
 
-    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+    def columns(self, Z: BinaryArray) -> FloatArray:
         """Weight · switches of each column."""
         switched = Z[1:] != Z[:-1]
         if self.gap_before is not None:

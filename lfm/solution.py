@@ -10,14 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lfm.errors import (
-    BinaryMatrix,
-    FloatMatrix,
-    InvalidInputError,
-    NotEquivalentError,
-    check_binary,
-    check_real,
-)
+from lfm.arrays import BinaryArray, FloatArray
+from lfm.checks import check_binary, check_real
+from lfm.errors import InvalidInputError, NotEquivalentError
 from lfm.metrics import regulariser
 
 _CHUNK = 4_000_000  # numbers held at once
@@ -27,8 +22,8 @@ _CHUNK = 4_000_000  # numbers held at once
 class Solution:
     """Z (N, K) of zeros and ones, who is on; W (K, D), one feature per row. Both are read-only copies."""
 
-    Z: BinaryMatrix
-    W: FloatMatrix
+    Z: BinaryArray
+    W: FloatArray
 
     def __post_init__(self) -> None:
         Z = check_binary("Z", self.Z).copy()
@@ -62,7 +57,7 @@ class Solution:
         """E_Reg = ‖W‖_F / (KD), Sec. 5."""
         return regulariser(self.W)
 
-    def product(self) -> FloatMatrix:
+    def product(self) -> FloatArray:
         """ZW, what the solution says X is, shape (N, D)."""
         return self.Z.astype(np.float64) @ self.W
 

@@ -10,16 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lfm.arrays import BinaryArray, FloatArray
+from lfm.checks import check_rng, check_weight, check_whole
 from lfm.equivalence.dependencies import Pdc
-from lfm.errors import (
-    BinaryMatrix,
-    FloatMatrix,
-    InvalidInputError,
-    RankDeficientError,
-    check_rng,
-    check_weight,
-    check_whole,
-)
+from lfm.errors import InvalidInputError, RankDeficientError
 from lfm.solution import Solution
 
 Dependency = tuple[int, int, Pdc]
@@ -33,13 +27,13 @@ _FIRST_DRAWS = 20  # after which it is plain whether _MAX_DRAWS would do
 class Synthetic(NamedTuple):
     """Data with its truth."""
 
-    X: FloatMatrix  # (N, D): ZW + noise
+    X: FloatArray  # (N, D): ZW + noise
     truth: Solution
     dependencies: tuple[Dependency, ...]  # the constraints that Z was drawn under
     n_rejected: int  # draws thrown away because rank(Z) < K
 
 
-def _satisfies(Z: BinaryMatrix, dependencies: Sequence[Dependency]) -> np.ndarray:
+def _satisfies(Z: BinaryArray, dependencies: Sequence[Dependency]) -> np.ndarray:
     """Which rows of Z satisfy every dependency."""
     good = np.ones(len(Z), dtype=bool)
     for i, j, pdc in dependencies:
@@ -55,7 +49,7 @@ def _satisfies(Z: BinaryMatrix, dependencies: Sequence[Dependency]) -> np.ndarra
 
 def constrained_states(
     N: int, K: int, dependencies: Sequence[Dependency], rng: np.random.Generator, *, p: float = 0.5
-) -> BinaryMatrix:
+) -> BinaryArray:
     """Z (N, K): independent rows, each feature on with probability p, given that every dependency holds.
 
     Raises RankDeficientError where the draw has rank below K (contradicting constraints, too few rows).
@@ -72,7 +66,7 @@ def constrained_states(
             raise InvalidInputError(
                 f"dependencies name the pair ({i}, {j}); two different features from 0 to {K - 1} are needed"
             )
-    rows: list[BinaryMatrix] = []
+    rows: list[BinaryArray] = []
     n_found = 0
     for attempt in range(_MAX_DRAWS):
         if attempt == _FIRST_DRAWS and n_found * _MAX_DRAWS < N * _FIRST_DRAWS:
@@ -97,7 +91,7 @@ def constrained_states(
     return Z
 
 
-def with_bias(Z: BinaryMatrix) -> BinaryMatrix:
+def with_bias(Z: BinaryArray) -> BinaryArray:
     """Z with one more column, the last, that is always on."""
     return np.column_stack([Z, np.ones(len(Z), dtype=np.uint8)])
 
@@ -155,7 +149,7 @@ def images(
 
 def _draw_states(
     N: int, K: int, n_pdc: int, rng: np.random.Generator
-) -> tuple[BinaryMatrix, tuple[Dependency, ...], int]:
+) -> tuple[BinaryArray, tuple[Dependency, ...], int]:
     """Z of rank K with its n_pdc random dependencies, and how many draws were rejected on the way."""
     for n_rejected in range(_MAX_DRAWS):
         dependencies = random_dependencies(K, n_pdc, rng)

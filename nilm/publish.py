@@ -175,7 +175,7 @@ def _surroundings(
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
     factorised = hopped.factorised
     submeters, submeter_notes = read_submeters(
-        sources.house_folder, rows.start_utc, interval_s=factorised.interval_s
+        sources.house_folder, rows.start_utc, duration_s=rows.duration_s
     )
     truth = sources.truth(factorised.week)
     return Surroundings(
@@ -183,7 +183,7 @@ def _surroundings(
         catalogue=catalogue,
         analyst=read_notes(sources.names, factorised.house),
         submeters=submeters,
-        truth=read_truth(truth, rows.start_utc, interval_s=factorised.interval_s)
+        truth=read_truth(truth, rows.measured_utc, interval_s=factorised.interval_s)
         if truth.is_file()
         else None,
         notes=(*notes, *submeter_notes),
@@ -208,6 +208,8 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
         )
     return MeteredRows(
         start_utc=table.start_utc[row],
+        duration_s=table.duration_s[row],
+        measured_utc=table.measured_utc[row],
         metered_w=table.active_w[row],
         voltage_v=table.voltage_v[row].mean(axis=0, dtype=np.float64),
         mains_hz=table.mains_hz[row],

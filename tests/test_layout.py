@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import lfm
+
 ROOT = Path(__file__).parents[1]
 FORBIDDEN = {
     "lfm": {"nilm", "flows", "prefect", "pandas", "pyarrow", "matplotlib", "soundfile"},
@@ -28,6 +30,40 @@ def test_imports_point_from_flows_to_nilm_to_lfm(room: str) -> None:
     assert modules
     wrong = {str(m.relative_to(ROOT)): imported(m) & FORBIDDEN[room] for m in modules}
     assert not {m: names for m, names in wrong.items() if names}
+
+
+PUBLIC_MODULES_OF_LFM = {"lfm", "lfm.arrays", "lfm.checks", "lfm.compiled", "lfm.synthetic"}
+
+
+def reaches_inside_lfm(path: Path) -> list[str]:
+    """Imports of `path` that name a module of lfm which is not public, or a name that its module hides."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.split(".")[0] == "lfm"]
+            found += [name for name in names if name not in PUBLIC_MODULES_OF_LFM]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lfm":
+            public = set(lfm.__all__) if node.module == "lfm" else None
+            found += [
+                f"{node.module}.{alias.name}"
+                for alias in node.names
+                if node.module not in PUBLIC_MODULES_OF_LFM
+                or alias.name.startswith("_")
+                or (public is not None and alias.name not in public)
+            ]
+    return found
+
+
+@pytest.mark.parametrize("room", ["nilm", "flows"])
+def test_the_other_rooms_import_only_public_names_of_lfm(room: str) -> None:
+    inside = {str(m.relative_to(ROOT)): reaches_inside_lfm(m) for m in sorted((ROOT / room).rglob("*.py"))}
+    assert not {m: names for m, names in inside.items() if names}
+
+
+def test_an_import_that_reaches_inside_lfm_is_noticed(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("from lfm.hopper.walk import Walk\nfrom lfm import Prior, prior\nimport lfm.hopper\n")
+    assert reaches_inside_lfm(module) == ["lfm.hopper.walk.Walk", "lfm.prior", "lfm.hopper"]
 
 
 def test_no_module_is_longer_than_400_lines() -> None:

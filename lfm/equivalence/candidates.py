@@ -8,19 +8,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lfm.arrays import FloatArray, IntArray
+from lfm.checks import check_binary, check_rng, check_whole
 from lfm.equivalence.hermite import row_lattice
 from lfm.equivalence.lattice import short_vectors
 from lfm.equivalence.ranks import check_independent, distinct_rows
-from lfm.errors import (
-    FloatMatrix,
-    IntMatrix,
-    InvalidInputError,
-    check_binary,
-    check_rng,
-    check_whole,
-)
+from lfm.errors import InvalidInputError
 
 MAX_NODES = 2_000_000
 # Above this index fractions are not searched for: Z is then far from anything that features come and go in.
@@ -37,16 +32,16 @@ class Candidates:
     drawn. `index`: the lattice index of Z where fractions were searched for, else 1.
     """
 
-    numerators: IntMatrix
+    numerators: IntArray
     denominator: int
-    f: IntMatrix
+    f: IntArray
     complete: bool
     nodes: int
     max_nonbinarity: int
     index: int = 1
 
     @property
-    def U(self) -> NDArray[np.int64] | FloatMatrix:
+    def U(self) -> IntArray | FloatArray:
         """The candidates (n, K): int64, or float64 where some hold fractions."""
         return self.numerators if self.denominator == 1 else self.numerators / self.denominator
 
@@ -68,7 +63,7 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.numerators)
 
-    def unit_positions(self) -> IntMatrix:
+    def unit_positions(self) -> IntArray:
         """Where each unit vector e_1 … e_K stands among the candidates (K,)."""
         is_unit = (np.abs(self.numerators).sum(axis=1) == self.denominator) & (
             self.numerators.max(axis=1) == self.denominator
@@ -79,7 +74,7 @@ class Candidates:
         return positions
 
 
-def _with_unit_vectors(numerators: IntMatrix, f: IntMatrix, denominator: int) -> tuple[IntMatrix, IntMatrix]:
+def _with_unit_vectors(numerators: IntArray, f: IntArray, denominator: int) -> tuple[IntArray, IntArray]:
     """Distinct candidates with the unit vectors among them, sorted by f, then by entries."""
     K = numerators.shape[1]
     everything = np.concatenate([numerators, denominator * np.eye(K, dtype=np.int64)])
@@ -159,8 +154,8 @@ def sample_candidates(
     eigenvalues, Psi = np.linalg.eigh(G.astype(np.float64))
     Lambda = Psi / np.sqrt(eigenvalues)
     mu = 0.5 * Lambda.T @ linear
-    kept: list[IntMatrix] = []
-    f_kept: list[IntMatrix] = []
+    kept: list[IntArray] = []
+    f_kept: list[IntArray] = []
     for start in range(0, n_samples, _SAMPLES_AT_ONCE):
         n = min(_SAMPLES_AT_ONCE, n_samples - start)
         strict = math.isinf(decay)

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lfm.arrays import IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import inverse_modulo, primes
-from lfm.errors import IntMatrix
 
 (_PRIME,) = primes(1)
 MAX_FLATS = 50_000
@@ -34,7 +34,7 @@ class BaseCount(NamedTuple):
 
 
 @compiled
-def _contract(vectors: IntMatrix, e: int, p: int) -> IntMatrix:
+def _contract(vectors: IntArray, e: int, p: int) -> IntArray:
     """The vectors (n, K) modulo p after vector e has been made zero; zero rows then lie in the flat."""
     n, K = vectors.shape
     pivot = 0
@@ -51,7 +51,7 @@ def _contract(vectors: IntMatrix, e: int, p: int) -> IntMatrix:
 
 
 @compiled
-def _parallel_classes(vectors: IntMatrix, p: int) -> tuple[IntMatrix, IntMatrix]:
+def _parallel_classes(vectors: IntArray, p: int) -> tuple[IntArray, IntArray]:
     """(class of each vector modulo p, first vector of each): parallel ones share one, zero ones have −1."""
     n, K = vectors.shape
     normal = np.zeros((n, K), dtype=np.int64)  # one of each class, its first entry that is not zero being 1
@@ -85,18 +85,18 @@ def _parallel_classes(vectors: IntMatrix, p: int) -> tuple[IntMatrix, IntMatrix]
     return label, first[:n_classes]
 
 
-def _count_by_flats(vectors: IntMatrix, weights: IntMatrix, max_flats: int) -> int | None:
+def _count_by_flats(vectors: IntArray, weights: IntArray, max_flats: int) -> int | None:
     """Σ over bases of the vectors (n, K) of rank K of Π weights; None beyond max_flats flats."""
     n, K = vectors.shape
     max_flats = min(max_flats, _MAX_NUMBERS // (n * K))
     if n > max_flats:  # as many as there are of rank one
         return None
     # flat (the bits of its vectors) → (ordered ways to span it, the vectors contracted by it)
-    level: dict[bytes, tuple[int, IntMatrix]] = {bytes(n): (1, vectors % _PRIME)}
+    level: dict[bytes, tuple[int, IntArray]] = {bytes(n): (1, vectors % _PRIME)}
     met = 0
     for _ in range(K):
         ways_above: dict[bytes, int] = {}
-        found_by: dict[bytes, tuple[IntMatrix, int]] = {}
+        found_by: dict[bytes, tuple[IntArray, int]] = {}
         for ways, contracted in level.values():
             label, first = _parallel_classes(contracted, _PRIME)
             sizes = np.bincount(label + 1, weights, minlength=len(first) + 1)[1:]  # label −1: in the flat
@@ -117,7 +117,7 @@ def _count_by_flats(vectors: IntMatrix, weights: IntMatrix, max_flats: int) -> i
     return ordered // math.factorial(K)
 
 
-def _is_graphic(vectors: IntMatrix) -> bool:
+def _is_graphic(vectors: IntArray) -> bool:
     """True where every row, up to signs of the coordinates, is an edge e_i − e_j or ±e_i of a graph.
 
     Every minor is then 0 or ±1 (a bias or single pairs give such vectors). The signs exist unless, in the
@@ -140,7 +140,7 @@ def _is_graphic(vectors: IntMatrix) -> bool:
     return bool(np.all(part[:K] != part[K:]))
 
 
-def _determinant(matrix: IntMatrix) -> int:
+def _determinant(matrix: IntArray) -> int:
     """Det of a positive definite integer matrix, exact (Bareiss)."""
     table = matrix.astype(object)
     before = 1
@@ -153,7 +153,7 @@ def _determinant(matrix: IntMatrix) -> int:
     return int(table[-1, -1])
 
 
-def _largest_minor(vectors: IntMatrix) -> float:
+def _largest_minor(vectors: IntArray) -> float:
     """An upper bound on the magnitude of every minor of the vectors (n, K), by Hadamard's inequality."""
     lengths = np.sort(np.linalg.norm(vectors.astype(np.float64), axis=1))[::-1]
     return float(np.prod(np.maximum(lengths[: vectors.shape[1]], 1.0)))
@@ -168,7 +168,7 @@ def _log_largest_minor(K: int, denominator: int) -> float:
     return (K + 1) / 2 * math.log(K + 1) - K * math.log(2) + K * math.log(denominator)
 
 
-def _by_volume(vectors: IntMatrix, weights: IntMatrix, log_largest: float) -> int:
+def _by_volume(vectors: IntArray, weights: IntArray, log_largest: float) -> int:
     """A number of bases that certainly exist, for vectors (n, K) among which are K multiples of unit vectors.
 
     Either the unit vectors and what differs from them in one vector, or det(VᵀV) = Σ det² (Cauchy-Binet)
@@ -183,7 +183,7 @@ def _by_volume(vectors: IntMatrix, weights: IntMatrix, log_largest: float) -> in
     return max(neighbours, volume_bound)
 
 
-def _parts(vectors: IntMatrix) -> list[tuple[IntMatrix, IntMatrix]]:
+def _parts(vectors: IntArray) -> list[tuple[IntArray, IntArray]]:
     """(rows, coordinates) of each part of the vectors (n, K): parts share neither."""
     n, K = vectors.shape
     rows, columns = np.nonzero(vectors)
@@ -195,9 +195,7 @@ def _parts(vectors: IntMatrix) -> list[tuple[IntMatrix, IntMatrix]]:
     ]
 
 
-def _count(
-    vectors: IntMatrix, weights: IntMatrix, log_largest: float, max_flats: int, depth: int
-) -> BaseCount:
+def _count(vectors: IntArray, weights: IntArray, log_largest: float, max_flats: int, depth: int) -> BaseCount:
     """Σ over bases of Π weights, part by part; log_largest bounds the logarithm of every minor."""
     n, exact, at_most = 1, True, 1
     for rows, coordinates in _parts(vectors):
@@ -215,9 +213,7 @@ def _count(
     return BaseCount(n, exact, n if exact else at_most)
 
 
-def _lower_bound(
-    vectors: IntMatrix, weights: IntMatrix, log_largest: float, max_flats: int, depth: int
-) -> int:
+def _lower_bound(vectors: IntArray, weights: IntArray, log_largest: float, max_flats: int, depth: int) -> int:
     """A number of bases that certainly exist: by volume, or through the contraction of one column."""
     by_volume = _by_volume(vectors, weights, log_largest)
     K = vectors.shape[1]
@@ -236,13 +232,13 @@ def _lower_bound(
     return int(max(by_volume, contracted * int(weights[unit].sum()) + doubled))
 
 
-def _upright(vectors: IntMatrix) -> IntMatrix:
+def _upright(vectors: IntArray) -> IntArray:
     """Each row with the sign that makes its first entry that is not zero positive."""
     first = vectors[np.arange(len(vectors)), np.argmax(vectors != 0, axis=1)]
     return vectors * np.where(first < 0, -1, 1)[:, None]
 
 
-def count_bases(vectors: IntMatrix, denominator: int = 1, *, max_flats: int = MAX_FLATS) -> BaseCount:
+def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = MAX_FLATS) -> BaseCount:
     """The number of sets of K linearly independent rows of `vectors` (n, K).
 
     The rows are the columns u of the U ∈ H(Z), times their common `denominator`, and include every unit

@@ -5,7 +5,7 @@ import enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lfm.errors import check_binary
+from lfm.checks import check_binary
 
 
 class Pdc(enum.Enum):

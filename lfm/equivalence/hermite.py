@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import BinaryArray, BoolArray, IntArray
+from lfm.checks import check_binary
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import check_independent, distinct_rows, independent_rows, inverse_modulo, primes
-from lfm.errors import BinaryMatrix, IntMatrix, check_binary
 
 # Below this the row coordinates of any Z fit into int64 with room to spare.
 _VECTORISED_INDEX = 2**31
@@ -21,7 +22,7 @@ _N_MINORS = 8  # more of them than this rarely lower the gcd further
 
 
 @compiled
-def _determinant_modulo(matrix: IntMatrix, p: int) -> int:
+def _determinant_modulo(matrix: IntArray, p: int) -> int:
     """det(matrix) modulo the prime p; the matrix is spoilt."""
     K = len(matrix)
     determinant = 1
@@ -45,7 +46,7 @@ def _determinant_modulo(matrix: IntMatrix, p: int) -> int:
     return determinant % p
 
 
-def _binary_determinant(matrix: IntMatrix) -> int:
+def _binary_determinant(matrix: IntArray) -> int:
     """|det| of a (K, K) matrix of zeros and ones, exact, by the Chinese remainder theorem."""
     K = len(matrix)
     bits = (K + 1) / 2 * math.log2(K + 1) - K + 2  # Hadamard's bound for binary matrices, and a sign
@@ -99,10 +100,10 @@ class RowLattice:
 
     basis: NDArray[Any]
     index: int
-    coordinates: IntMatrix | None
+    coordinates: IntArray | None
 
 
-def _coordinates(basis: NDArray[Any], rows: IntMatrix) -> tuple[IntMatrix, NDArray[np.bool_]]:
+def _coordinates(basis: NDArray[Any], rows: IntArray) -> tuple[IntArray, BoolArray]:
     """A with rows = A·H where that is an integer, and which rows are in the lattice of H."""
     H = basis.astype(np.int64)
     rest = rows.copy()
@@ -115,7 +116,7 @@ def _coordinates(basis: NDArray[Any], rows: IntMatrix) -> tuple[IntMatrix, NDArr
     return A, inside
 
 
-def _some_minors(rows: IntMatrix) -> tuple[int, IntMatrix]:
+def _some_minors(rows: IntArray) -> tuple[int, IntArray]:
     """(gcd of a few K×K minors of rows, a multiple of the index; K independent rows, as indices)."""
     K = rows.shape[1]
     order = np.arange(len(rows))
@@ -135,7 +136,7 @@ def _some_minors(rows: IntMatrix) -> tuple[int, IntMatrix]:
     return gcd, first
 
 
-def row_lattice(distinct: BinaryMatrix) -> RowLattice:
+def row_lattice(distinct: BinaryArray) -> RowLattice:
     """The lattice of the `distinct` rows (R, K) of a Z of rank K."""
     rows = distinct.astype(np.int64)
     K = rows.shape[1]

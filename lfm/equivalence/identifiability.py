@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lfm.arrays import FloatArray
+from lfm.checks import check_binary, check_real
 from lfm.equivalence.candidates import MAX_NODES, Candidates, enumerate_candidates
 from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
 from lfm.equivalence.hermite import lattice_index
 from lfm.equivalence.ranks import Dependence, column_dependences, distinct_rows
-from lfm.errors import FloatMatrix, InvalidInputError, check_binary, check_real
+from lfm.errors import InvalidInputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,7 @@ class Identifiability:
 
     identifiable: bool | None
     reason: str
-    witness: FloatMatrix | None
+    witness: FloatArray | None
     n_equivalent: float
     n_equivalent_is_exact: bool
     n_equivalent_at_most: float
@@ -43,7 +45,7 @@ class Identifiability:
     column_dependences: tuple[Dependence, ...]
 
 
-def _kernel_witness(dependence: Dependence, K: int) -> FloatMatrix:
+def _kernel_witness(dependence: Dependence, K: int) -> FloatArray:
     """U of the proof of Theorem 2: regular, not a permutation, and ZU is binary (one column of it zero)."""
     U = np.eye(K)
     if dependence.terms:
@@ -56,7 +58,7 @@ def _kernel_witness(dependence: Dependence, K: int) -> FloatMatrix:
     return U
 
 
-def _candidate_witness(candidates: Candidates) -> FloatMatrix | None:
+def _candidate_witness(candidates: Candidates) -> FloatArray | None:
     """U = I with one column replaced by a candidate that is not a unit vector, if there is one."""
     others = np.setdiff1d(np.arange(len(candidates)), candidates.unit_positions())
     if len(others) == 0:
@@ -86,7 +88,7 @@ def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_N
     dependences = tuple(column_dependences(rows))
     candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
     if candidates is None:
-        witness: FloatMatrix | None = _kernel_witness(dependences[0], K)
+        witness: FloatArray | None = _kernel_witness(dependences[0], K)
         count, n_equivalent, exact, at_most = None, math.inf, True, math.inf
     else:
         witness = _candidate_witness(candidates)

@@ -11,12 +11,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lfm.arrays import FloatArray, IntArray
+from lfm.checks import check_binary, check_real
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import distinct_rows
-from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_binary, check_real
+from lfm.errors import InvalidInputError
 
 
-def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntMatrix:
+def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntArray:
     """f(Zu) = ½ Σ_n (Zu)_n((Zu)_n − 1) for each column u of U (K, n): integers, 0 where Zu is binary.
 
     Eq. 5. U may hold fractions as long as ZU is integer; InvalidInputError otherwise.
@@ -41,7 +43,7 @@ def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntMatrix:
             f"Z·U must be integer for f to measure anything; column {column} of U gives fractions"
         )
     integers = whole.astype(np.int64)
-    f: IntMatrix = counts @ (integers * (integers - 1)) // 2
+    f: IntArray = counts @ (integers * (integers - 1)) // 2
     return f
 
 
@@ -49,7 +51,7 @@ _EARLY_PER_LEVEL = 64
 
 
 @compiled
-def _lll(R: FloatMatrix) -> IntMatrix:
+def _lll(R: FloatArray) -> IntArray:
     """T unimodular such that the columns of RT are LLL-reduced (δ = 0.99); R is upper triangular, spoilt."""
     K = R.shape[0]
     T = np.eye(K, dtype=np.int64)
@@ -79,7 +81,7 @@ def _lll(R: FloatMatrix) -> IntMatrix:
     return T
 
 
-def _reduced_basis(G: IntMatrix) -> IntMatrix:
+def _reduced_basis(G: IntArray) -> IntArray:
     """T unimodular: LLL, then the column order in which each next column is the nearest to those before it.
 
     The search fixes the last column first, so large diagonals at the end cut the tree early.
@@ -95,21 +97,21 @@ def _reduced_basis(G: IntMatrix) -> IntMatrix:
         left.remove(best)
         order.append(best)
         schur -= np.outer(schur[:, best], schur[best]) / schur[best, best]
-    permuted: IntMatrix = T[:, order]
+    permuted: IntArray = T[:, order]
     return permuted
 
 
 @compiled
 def _enumerate(
-    R: FloatMatrix,
-    c: FloatMatrix,
+    R: FloatArray,
+    c: FloatArray,
     radius: float,
-    rows: IntMatrix,
-    first: IntMatrix,
-    weights: IntMatrix,
+    rows: IntArray,
+    first: IntArray,
+    weights: IntArray,
     limit: int,
     max_nodes: int,
-) -> tuple[IntMatrix, int, int]:
+) -> tuple[IntArray, int, int]:
     """All integer y with ‖Ry − c‖² ≤ radius, their number, and the nodes visited (> max_nodes: cut short).
 
     `rows[first[k]:first[k + 1]]` are rows of the matrix that are zero before column k: once y_k is fixed they
@@ -172,7 +174,7 @@ def _enumerate(
     return found, n_found, nodes
 
 
-def _early_rows(rows: IntMatrix, weights: IntMatrix) -> tuple[IntMatrix, IntMatrix, IntMatrix]:
+def _early_rows(rows: IntArray, weights: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Rows that are known before the last level of the search, by level: (rows, where each begins, weights).
 
     At most _EARLY_PER_LEVEL for each level, since any of them may be left out. In a sparse Z they cut the
@@ -189,7 +191,7 @@ def _early_rows(rows: IntMatrix, weights: IntMatrix) -> tuple[IntMatrix, IntMatr
     return np.ascontiguousarray(rows[chosen]), np.cumsum(sizes), weights[chosen]
 
 
-def _product(A: IntMatrix, B: IntMatrix) -> IntMatrix:
+def _product(A: IntArray, B: IntArray) -> IntArray:
     """A·B for integers, in floating point (many times faster) where that is exact."""
     largest = float(np.abs(A).max(initial=0)) * float(np.abs(B).max(initial=0)) * A.shape[1]
     if largest < 2.0**53:
@@ -198,8 +200,8 @@ def _product(A: IntMatrix, B: IntMatrix) -> IntMatrix:
 
 
 def short_vectors(
-    rows: IntMatrix, counts: IntMatrix, max_nonbinarity: int, max_nodes: int
-) -> tuple[IntMatrix, IntMatrix, int, bool]:
+    rows: IntArray, counts: IntArray, max_nonbinarity: int, max_nodes: int
+) -> tuple[IntArray, IntArray, int, bool]:
     """All integer y ≠ 0 with f(Ay) ≤ F, as (Y (n, K), f (n,), nodes, complete), in no particular order.
 
     `rows` (R, K) are the distinct rows of an integer matrix A of rank K and `counts` (R,) how often each
@@ -211,7 +213,7 @@ def short_vectors(
     linear = weights @ rows
     T = _reduced_basis(G)
     R = np.linalg.cholesky((T.T @ G @ T).astype(np.float64)).T.copy()
-    c: FloatMatrix = 0.5 * np.linalg.solve(R.T, (linear @ T).astype(np.float64)).astype(np.float64)
+    c: FloatArray = 0.5 * np.linalg.solve(R.T, (linear @ T).astype(np.float64)).astype(np.float64)
     # f is an integer: half a unit of room (2 · ¼) keeps rounding from losing a point on the boundary.
     radius = float(c @ c) + 2 * max_nonbinarity + 0.5
     early, first, its_weights = _early_rows(_product(rows, T), weights)

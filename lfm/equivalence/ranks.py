@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import BinaryArray, IntArray
+from lfm.checks import check_binary
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, IntMatrix, InvalidInputError, RankDeficientError, check_binary
+from lfm.errors import InvalidInputError, RankDeficientError
 
 
 @functools.cache
@@ -32,12 +34,12 @@ def primes(n: int) -> tuple[int, ...]:
 class Patterns(NamedTuple):
     """The different rows of a Z (N, K): Z = rows[of]."""
 
-    rows: BinaryMatrix  # (R, K), those with few ones first
-    counts: IntMatrix  # (R,), how often each occurs
+    rows: BinaryArray  # (R, K), those with few ones first
+    counts: IntArray  # (R,), how often each occurs
     of: NDArray[np.intp]  # (N,), which of them each row of Z is
 
 
-def distinct_rows(Z: BinaryMatrix) -> Patterns:
+def distinct_rows(Z: BinaryArray) -> Patterns:
     """The different rows of Z, once each. Runs of equal rows, as in a record over time, cost one pass."""
     packed = np.packbits(Z, axis=1)
     begins = np.ones(len(Z), dtype=np.bool_)
@@ -69,7 +71,7 @@ def inverse_modulo(a: int, p: int) -> int:
 
 
 @compiled
-def independent_rows(rows: IntMatrix, p: int) -> IntMatrix:
+def independent_rows(rows: IntArray, p: int) -> IntArray:
     """Indices of the first rows that are independent modulo p: at most the true rank of them."""
     n, K = rows.shape
     echelon = np.zeros((K, K), dtype=np.int64)
@@ -157,7 +159,7 @@ def column_dependences(Z: ArrayLike) -> list[Dependence]:
     raise InvalidInputError("Z has minors divisible by two large primes; its rank could not be determined")
 
 
-def check_independent(Z: BinaryMatrix, *, N: int | None = None) -> None:
+def check_independent(Z: BinaryArray, *, N: int | None = None) -> None:
     """RankDeficientError, naming the columns to blame, unless Z has rank K.
 
     Z (R, K) may be the distinct rows alone of a matrix of N rows.

@@ -8,9 +8,10 @@ so nothing drifts.
 
 import numpy as np
 
+from lfm.arrays import FloatArray, IntArray
+from lfm.checks import check_rng, check_whole
 from lfm.compiled import compiled
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
-from lfm.errors import FloatMatrix, IntMatrix, check_rng, check_whole
 from lfm.solution import Solution, transform
 
 # Determinants beyond this are refused, so that products of two minors stay inside int64.
@@ -18,7 +19,7 @@ MAX_DETERMINANT = 2**24
 
 
 @compiled
-def pivot_in_place(minors: IntMatrix, determinant: int, k: int, i: int) -> int:
+def pivot_in_place(minors: IntArray, determinant: int, k: int, i: int) -> int:
     """Exchange column k for candidate i in place; returns the new determinant."""
     K, n = minors.shape
     pivot = minors[k, i]
@@ -52,12 +53,12 @@ class Tableau:
         self.columns[k] = i
 
     @property
-    def U(self) -> FloatMatrix:
+    def U(self) -> FloatArray:
         """The current U (K, K); entries are integers unless the candidates hold fractions."""
         return np.asarray(self._candidates.U[self.columns].T, dtype=np.float64)
 
     @property
-    def inverse(self) -> FloatMatrix:
+    def inverse(self) -> FloatArray:
         """U⁻¹ (K, K): the coordinates of the unit vectors."""
         return self.minors[:, self.unit_positions] / self.determinant
 

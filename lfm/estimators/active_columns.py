@@ -11,22 +11,21 @@ nor D.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.bit_flips import flip_bits
 
 _DROP_BELOW = 1e-4
 
 
-def _shrunk(gram: FloatMatrix, c: NDArray[np.float64], tau: float, right: FloatMatrix) -> FloatMatrix:
+def _shrunk(gram: FloatArray, c: FloatArray, tau: float, right: FloatArray) -> FloatArray:
     """(G diag(c) + τI)⁻¹ times `right`; regular for every c ≥ 0, also where entries are zero."""
     return np.asarray(np.linalg.solve(gram * c + tau * np.eye(len(c)), right), dtype=np.float64)
 
 
 def loss_and_gradient(
-    c: NDArray[np.float64], gram: FloatMatrix, outer: FloatMatrix, tau: float
-) -> tuple[float, NDArray[np.float64]]:
+    c: FloatArray, gram: FloatArray, outer: FloatArray, tau: float
+) -> tuple[float, FloatArray]:
     """½ tr(Xᵀ(I + M/τ)⁻¹X) − ½‖X‖² and its gradient in c, from G = ZᵀZ and outer = ZᵀX(ZᵀX)ᵀ.
 
     The gradient is −‖z_jᵀ(X − ZW)‖²/(2τ) with W = diag(c)(G diag(c) + τI)⁻¹ZᵀX.
@@ -39,13 +38,13 @@ def loss_and_gradient(
 class ActiveColumns(NamedTuple):
     """The active columns and all that the steps on c need of them."""
 
-    Z: BinaryMatrix  # (N, J)
-    gram: FloatMatrix  # (J, J): ZᵀZ
-    cross: FloatMatrix  # (J, D): ZᵀX
-    c: NDArray[np.float64]  # (J,)
+    Z: BinaryArray  # (N, J)
+    gram: FloatArray  # (J, J): ZᵀZ
+    cross: FloatArray  # (J, D): ZᵀX
+    c: FloatArray  # (J,)
 
     @classmethod
-    def of(cls, Z: BinaryMatrix, c: NDArray[np.float64], X: FloatMatrix) -> "ActiveColumns":
+    def of(cls, Z: BinaryArray, c: FloatArray, X: FloatArray) -> "ActiveColumns":
         """The distinct columns of Z that have ones, equal ones with the sum of their c: M is the same."""
         distinct, place = np.unique(Z, axis=1, return_inverse=True)
         weights = np.zeros(distinct.shape[1])
@@ -55,7 +54,7 @@ class ActiveColumns(NamedTuple):
         real = distinct.astype(np.float64)
         return cls(distinct, real.T @ real, real.T @ X, weights[used])
 
-    def features(self, tau: float) -> FloatMatrix:
+    def features(self, tau: float) -> FloatArray:
         """B (J, D) = √c_j V_j: the features as they stand in X ≈ ZB, shrunk."""
         return self.c[:, None] * _shrunk(self.gram, self.c, tau, self.cross)
 
@@ -64,7 +63,7 @@ class ActiveColumns(NamedTuple):
         loss, _ = loss_and_gradient(self.c, self.gram, self.cross @ self.cross.T, tau)
         return loss + penalty * float(self.c.sum())
 
-    def grown(self, z: BinaryMatrix, X: FloatMatrix) -> "ActiveColumns":
+    def grown(self, z: BinaryArray, X: FloatArray) -> "ActiveColumns":
         """The active set with the column z at c = 0, if z is new and has ones."""
         if not z.any() or np.any(np.all(z[:, None] == self.Z, axis=0)):
             return self
@@ -80,7 +79,7 @@ class ActiveColumns(NamedTuple):
         keep = c > _DROP_BELOW
         return ActiveColumns(self.Z[:, keep], self.gram[np.ix_(keep, keep)], self.cross[keep], c[keep])
 
-    def slid(self, X: FloatMatrix, tau: float) -> "ActiveColumns":
+    def slid(self, X: FloatArray, tau: float) -> "ActiveColumns":
         """The active set with bits of its columns flipped where that lowers ½‖X − ZB‖² at the same B.
 
         The penalty does not see Z, so the objective falls with it.
@@ -90,7 +89,7 @@ class ActiveColumns(NamedTuple):
         return ActiveColumns.of(Z, self.c, X) if flip_bits(Z, X @ B.T, B @ B.T) else self
 
 
-def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) -> NDArray[np.float64]:
+def _descend(active: ActiveColumns, tau: float, penalty: float, n_steps: int) -> FloatArray:
     """The c after up to n_steps proximal gradient steps, each as long as keeps the objective falling."""
     outer = active.cross @ active.cross.T
     c = active.c.copy()

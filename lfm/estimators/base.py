@@ -9,14 +9,15 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
+from lfm.arrays import BinaryArray, FloatArray
+from lfm.errors import InvalidInputError
 from lfm.estimators.decoding import decode_rows
 from lfm.solution import Solution
 
@@ -65,16 +66,16 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     random_state: Any
     callback: Callback | None
 
-    Z_: BinaryMatrix
-    W_: FloatMatrix
+    Z_: BinaryArray
+    W_: FloatArray
     solution_: Solution
     n_iter_: int
     converged_: bool
-    objective_trace_: NDArray[np.float64]
+    objective_trace_: FloatArray
 
-    def _rows(self, X: ArrayLike) -> FloatMatrix:
+    def _rows(self, X: ArrayLike) -> FloatArray:
         """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""
-        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self._check_count("n_components", 1)
         K = self.n_components
         if len(rows) < K:
@@ -121,10 +122,10 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return self
 
     @one_thread
-    def transform(self, X: ArrayLike) -> BinaryMatrix:
+    def transform(self, X: ArrayLike) -> BinaryArray:
         """Z (N, K) for new rows X (N, D): for each the closest binary combination of the features W_."""
         check_is_fitted(self)
-        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, reset=False)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return decode_rows(rows, self.W_)
 
     @property

@@ -8,13 +8,12 @@ its r leading singular directions.
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix
 
 _SCREENED_ROWS = 256
 _N_RESIDUAL_DIRECTIONS = 3
@@ -24,7 +23,7 @@ _RIDGE = 1e-9  # of the mean of diag(ZᵀZ): dependent columns then cost a divis
 
 
 @compiled
-def _distances_to_binary(candidates: FloatMatrix, K: int) -> NDArray[np.float64]:
+def _distances_to_binary(candidates: FloatArray, K: int) -> FloatArray:
     """For every b ∈ {0,1}^K, coded by its bits, the mean squared distance of `candidates`·b to binary.
 
     candidates is (n, K). Walks b in Gray code: each step adds or removes one column.
@@ -51,7 +50,7 @@ def _distances_to_binary(candidates: FloatMatrix, K: int) -> NDArray[np.float64]
     return distances
 
 
-def _independent(directions: FloatMatrix, K: int) -> list[int]:
+def _independent(directions: FloatArray, K: int) -> list[int]:
     """Indices of the first K linearly independent rows of `directions` (n, K)."""
     basis = np.zeros((0, K))
     chosen: list[int] = []
@@ -67,7 +66,7 @@ def _independent(directions: FloatMatrix, K: int) -> list[int]:
     return chosen
 
 
-def smallest_determinant(directions: FloatMatrix, chosen: list[int]) -> list[int]:
+def smallest_determinant(directions: FloatArray, chosen: list[int]) -> list[int]:
     """`chosen` after swaps that lower |det|: binary columns that generate the others by whole numbers.
 
     Columns with |det U| > 1 relative to the truth reach only a sublattice; a candidate whose coordinate in
@@ -84,7 +83,7 @@ def smallest_determinant(directions: FloatMatrix, chosen: list[int]) -> list[int
         chosen[int(k)] = int(new)
 
 
-def cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
+def cut_in_two(values: FloatArray) -> tuple[float, float, float]:
     """The lower centre, the upper centre and the threshold between them: exact 2-means of numbers."""
     ordered = np.sort(values)
     n = len(ordered)
@@ -96,14 +95,14 @@ def cut_in_two(values: NDArray[np.float64]) -> tuple[float, float, float]:
     return low, high, float((ordered[cut - 1] + ordered[cut]) / 2)
 
 
-def split_in_two(values: NDArray[np.float64]) -> BinaryMatrix:
+def split_in_two(values: FloatArray) -> BinaryArray:
     """One column of Z from N projections of rows: on is the cluster that lies further from zero."""
     low, high, threshold = cut_in_two(values)
     upper = values > threshold
     return np.asarray(upper if abs(high) >= abs(low) else ~upper, dtype=np.uint8)
 
 
-def columns_near_space(Y: FloatMatrix) -> BinaryMatrix:
+def columns_near_space(Y: FloatArray) -> BinaryArray:
     """Z (N, r): independent binary columns closest to the column space of Y (N, r), all 2^r examined."""
     N, r = Y.shape
     pivots = qr(Y.T, mode="r", pivoting=True)[1][:r]
@@ -116,11 +115,11 @@ def columns_near_space(Y: FloatMatrix) -> BinaryMatrix:
     limit = 4 * distances[nearest[chosen[-1]]]  # twice the distance of the last one needed
     directions = directions[distances[nearest] <= limit]
     chosen = smallest_determinant(directions, chosen)
-    Z: BinaryMatrix = ((Y @ to_pivots @ directions[chosen].T) > 0.5).astype(np.uint8)
+    Z: BinaryArray = ((Y @ to_pivots @ directions[chosen].T) > 0.5).astype(np.uint8)
     return Z
 
 
-def independent_sources(Y: FloatMatrix, contrast: str, seed: int) -> BinaryMatrix:
+def independent_sources(Y: FloatArray, contrast: str, seed: int) -> BinaryArray:
     """Z (N, r): the sources of FastICA of Y (N, r), each cut in two."""
     ica = FastICA(whiten="unit-variance", fun=contrast, random_state=seed, max_iter=300)
     with warnings.catch_warnings():
@@ -130,14 +129,14 @@ def independent_sources(Y: FloatMatrix, contrast: str, seed: int) -> BinaryMatri
     return np.column_stack([split_in_two(source) for source in (Y @ ica.components_.T).T])
 
 
-def nearest_columns(Y: FloatMatrix, columns: BinaryMatrix) -> BinaryMatrix:
+def nearest_columns(Y: FloatArray, columns: BinaryArray) -> BinaryArray:
     """Z (N, ≤ r): of `columns` (N, m) the independent ones closest to the column space of Y (N, r).
 
     A column of the true Z lies in that space up to noise, wherever it was found; a wrong one does not.
     """
     columns = np.unique(columns, axis=1)
     columns = columns[:, columns.any(axis=0)]
-    directions: FloatMatrix = np.asarray(np.linalg.lstsq(Y, columns.astype(np.float64))[0], dtype=np.float64)
+    directions: FloatArray = np.asarray(np.linalg.lstsq(Y, columns.astype(np.float64))[0], dtype=np.float64)
     distances = np.mean((columns - Y @ directions) ** 2, axis=0)
     order = np.argsort(distances, kind="stable")
     chosen = _independent(directions.T[order], Y.shape[1])
@@ -147,7 +146,7 @@ def nearest_columns(Y: FloatMatrix, columns: BinaryMatrix) -> BinaryMatrix:
     return columns[:, order[chosen]]
 
 
-def combined_columns(Z: BinaryMatrix, Y: FloatMatrix) -> BinaryMatrix:
+def combined_columns(Z: BinaryArray, Y: FloatArray) -> BinaryArray:
     """Columns (N, m) a step away from Z: of each pair the union, the common part and both differences.
 
     And what Z leaves of Y (N, r), cut in two along its main directions. Empty and repeated ones are left out.
@@ -163,7 +162,7 @@ def combined_columns(Z: BinaryMatrix, Y: FloatMatrix) -> BinaryMatrix:
     return np.ascontiguousarray(columns)
 
 
-def exchanged(Z: BinaryMatrix, pool: BinaryMatrix, X: FloatMatrix) -> BinaryMatrix:
+def exchanged(Z: BinaryArray, pool: BinaryArray, X: FloatArray) -> BinaryArray:
     """Z (N, K) with columns exchanged for those of `pool` (N, m) that explain X (N, D) better together.
 
     One at a time, the best exchange first, while the squared residual of least squares falls by more than a

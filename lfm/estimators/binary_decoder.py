@@ -19,12 +19,12 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.equivalence.candidates import enumerate_candidates
-from lfm.errors import BinaryMatrix, FloatMatrix
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import (
     columns_near_space,
@@ -43,7 +43,7 @@ _FLOOR_SIGMAS = 6.0
 _QUICK_NODES = 2_000  # per row, while searching; the best solution is polished with the full budget
 
 
-def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tuple[float, float]:
+def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, float]:
     """The variance σ² of the noise, and how much of its energy leans on the leading singular directions.
 
     `squares` are the leading squared singular values of X (N, D), `outside` the energy of the others. In the
@@ -64,12 +64,12 @@ def _noise(squares: NDArray[np.float64], outside: float, N: int, D: int) -> tupl
     return variance, taken
 
 
-def _refit(Z: BinaryMatrix, Y: FloatMatrix) -> FloatMatrix:
+def _refit(Z: BinaryArray, Y: FloatArray) -> FloatArray:
     """W of least squares, of smallest norm where columns of Z are dependent."""
     return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
 
 
-def _whole(Z: BinaryMatrix) -> BinaryMatrix:
+def _whole(Z: BinaryArray) -> BinaryArray:
     """The equivalent of Z whose rows generate all integer vectors, where swaps of columns lead there.
 
     Sources cut in two may be sums and differences of features that reach only a sublattice (|det U| > 1): the
@@ -83,7 +83,7 @@ def _whole(Z: BinaryMatrix) -> BinaryMatrix:
         return Z
     directions = np.asarray(candidates.U, dtype=np.float64)
     chosen = smallest_determinant(directions, candidates.unit_positions().tolist())
-    equivalent: BinaryMatrix = np.rint(real @ directions[chosen].T).astype(np.uint8)
+    equivalent: BinaryArray = np.rint(real @ directions[chosen].T).astype(np.uint8)
     return equivalent
 
 
@@ -139,7 +139,7 @@ class _Search:
     """The best Z so far in the space of the leading singular vectors, and the ways to better ones."""
 
     def __init__(
-        self, X: FloatMatrix, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
+        self, X: FloatArray, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
     ) -> None:
         N, D = X.shape
         self.K, self.max_iter, self.rng, self.rounds = K, max_iter, rng, rounds
@@ -150,14 +150,14 @@ class _Search:
         self.variance, taken = _noise(singular**2, outside, N, D)
         edge = max(self.variance * (math.sqrt(N) + math.sqrt(D)) ** 2, 1e-20 * singular[0] ** 2)
         self.r = max(int(np.count_nonzero(singular**2 > edge)), 1)  # dimensions that rise above the noise
-        self.Y: FloatMatrix = X @ Vt.T
+        self.Y: FloatArray = X @ Vt.T
         self.outside = outside
         freedom = (N - K) * self.r
         self.floor = taken + self.variance * (freedom + _FLOOR_SIGMAS * math.sqrt(2 * max(freedom, 1)))
         self.floor += float(np.sum(singular[self.r :] ** 2))
-        self.Z: BinaryMatrix = np.zeros((N, K), dtype=np.uint8)
+        self.Z: BinaryArray = np.zeros((N, K), dtype=np.uint8)
         self.inside = float("inf")
-        self.tried: list[BinaryMatrix] = []  # the end of every start: its columns serve the later ones
+        self.tried: list[BinaryArray] = []  # the end of every start: its columns serve the later ones
         self.stable = True
 
     def at_floor(self) -> bool:
@@ -201,7 +201,7 @@ class _Search:
         cost = np.sum(W**2, axis=1) / np.where(precision > 0, precision, np.inf)
         return int(np.argsort(cost, kind="stable")[place])
 
-    def _try(self, Z: BinaryMatrix, *, randomly: bool = False) -> None:
+    def _try(self, Z: BinaryArray, *, randomly: bool = False) -> None:
         """Alternate from Z (N, ≤ K), filled up with features seeded from the residual; keep it if better."""
         while Z.shape[1] < self.K:
             Z = np.column_stack([Z, self._seed(Z, randomly)])
@@ -212,7 +212,7 @@ class _Search:
             self.Z, self.inside = Z, inside
         self.rounds.add(self.inside + self.outside)
 
-    def _seed(self, Z: BinaryMatrix, randomly: bool) -> BinaryMatrix:
+    def _seed(self, Z: BinaryArray, randomly: bool) -> BinaryArray:
         """A new column: what Z leaves over, cut in two along its main direction, or along one of its rows."""
         left = self.Y - Z @ _refit(Z, self.Y) if Z.shape[1] else self.Y
         weights = np.sum(left**2, axis=1)
@@ -222,7 +222,7 @@ class _Search:
             direction = np.linalg.svd(left.T @ left, hermitian=True)[2][0]
         return split_in_two(left @ direction)
 
-    def _alternate(self, Z: BinaryMatrix, max_nodes: int) -> tuple[BinaryMatrix, float, bool]:
+    def _alternate(self, Z: BinaryArray, max_nodes: int) -> tuple[BinaryArray, float, bool]:
         """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
         for _ in range(self.max_iter):
             W = _refit(Z, self.Y)

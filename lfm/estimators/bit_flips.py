@@ -6,12 +6,12 @@ betters.
 
 import numpy as np
 
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix
 
 
 @compiled
-def flip_bits(Z: BinaryMatrix, along: FloatMatrix, overlap: FloatMatrix) -> int:
+def flip_bits(Z: BinaryArray, along: FloatArray, overlap: FloatArray) -> int:
     """How many bits of Z (N, J) were flipped, in place, while ½‖X − ZB‖² fell; the best of a row first.
 
     along (N, J) = XBᵀ, overlap (J, J) = BBᵀ.

@@ -19,8 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.checks import check_real, check_whole
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError, check_real, check_whole
+from lfm.errors import InvalidInputError
 
 MAX_NODES = 200_000
 _REGULARISATION = 1e-10  # δ relative to the largest ‖W_k‖²: far above rounding, far below any difference
@@ -33,12 +35,12 @@ class InexactDecodingWarning(UserWarning):
 class Decoding(NamedTuple):
     """The outcome of decoding N rows."""
 
-    Z: BinaryMatrix  # (N, K), the closest binary combination of each row
-    proved: NDArray[np.bool_]  # (N,), False where the node budget ended the search before the proof
+    Z: BinaryArray  # (N, K), the closest binary combination of each row
+    proved: BoolArray  # (N,), False where the node budget ended the search before the proof
     nodes: int  # branches visited, all rows together
 
 
-def _sorted_qr(A: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix, NDArray[np.intp]]:
+def _sorted_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
     """Q, R, order with A[:, order] = QR, weakest column first: the search decides the strongest first."""
     remaining = A.copy()
     order = np.arange(A.shape[1])
@@ -53,9 +55,7 @@ def _sorted_qr(A: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix, NDArray[np.int
 
 
 @compiled
-def _search(
-    R: FloatMatrix, targets: FloatMatrix, max_nodes: int
-) -> tuple[BinaryMatrix, NDArray[np.bool_], int]:
+def _search(R: FloatArray, targets: FloatArray, max_nodes: int) -> tuple[BinaryArray, BoolArray, int]:
     """The z of smallest ‖target − Rz‖² for each row of targets, whether proved, and the nodes visited."""
     N, K = targets.shape
     Z = np.zeros((N, K), dtype=np.uint8)
@@ -145,7 +145,7 @@ def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> Decodin
     return Decoding(Z, proved, nodes)
 
 
-def decode_rows(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> BinaryMatrix:
+def decode_rows(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> BinaryArray:
     """Z (N, K): for each row of X (N, D) the exact argmin over z ∈ {0,1}^K of ‖x − zW‖.
 
     Warns with InexactDecodingWarning, and says how many, where rows ran out of `max_nodes`.

@@ -17,24 +17,23 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, gammaln, log_ndtr
 
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 
 
 @dataclass
 class Posterior:
     """q(A): truncated Gaussians with location mean (K, D) and scale (K,), and their first two moments."""
 
-    location: FloatMatrix
-    scale: NDArray[np.float64]
-    first: FloatMatrix
-    second: FloatMatrix
+    location: FloatArray
+    scale: FloatArray
+    first: FloatArray
+    second: FloatArray
 
     @classmethod
-    def at(cls, location: FloatMatrix, scale: NDArray[np.float64]) -> "Posterior":
+    def at(cls, location: FloatArray, scale: FloatArray) -> "Posterior":
         """The posterior with these parameters: E[A] = μ + s√(2/π)/erfcx(−μ/(s√2)), E[A²] = μE[A] + s²."""
         s = scale[:, None]
         with np.errstate(over="ignore"):  # erfcx of a far negative number is ∞: no truncation to speak of
@@ -42,20 +41,20 @@ class Posterior:
         first = np.maximum(first, 0.0)  # rounding, where the mass is squeezed against zero
         return cls(location, scale, first, np.maximum(location * first + s**2, first**2))
 
-    def entropy(self) -> NDArray[np.float64]:
+    def entropy(self) -> FloatArray:
         """H(q_k) of each feature (K,), summed over its D entries."""
         s = self.scale[:, None]
         spread = self.second - 2 * self.location * self.first + self.location**2
         each = log_ndtr(self.location / s) + 0.5 * np.log(2 * math.pi * s**2) + spread / (2 * s**2)
         return np.asarray(each.sum(axis=1), dtype=np.float64)
 
-    def log_prior(self, sigma_a: float) -> NDArray[np.float64]:
+    def log_prior(self, sigma_a: float) -> FloatArray:
         """E[log p(A_k)] of each feature (K,) under the half-Gaussian prior."""
         each = -0.5 * math.log(math.pi * sigma_a**2 / 2) - self.second / (2 * sigma_a**2)
         return np.asarray(each.sum(axis=1), dtype=np.float64)
 
 
-def log_ibp(ones: IntMatrix, N: int, alpha: float) -> float:
+def log_ibp(ones: IntArray, N: int, alpha: float) -> float:
     """The log P(Z) of features used m_k = ones times each in N rows."""
     K = len(ones)
     harmonic = float(np.sum(1.0 / np.arange(1, N + 1)))
@@ -67,24 +66,24 @@ def log_ibp(ones: IntMatrix, N: int, alpha: float) -> float:
 class State:
     """Everything a round changes: Z with G = ZᵀZ and ZᵀX, q, σ_X and σ_A."""
 
-    def __init__(self, X: FloatMatrix, Z: BinaryMatrix, q: Posterior, scale: float) -> None:
+    def __init__(self, X: FloatArray, Z: BinaryArray, q: Posterior, scale: float) -> None:
         self.energy = float(np.sum(X**2))
         self.q, self.sigma_x, self.sigma_a = q, scale, scale
         self.use(Z, X)
 
-    def without(self, k: int, X: FloatMatrix) -> "State":
+    def without(self, k: int, X: FloatArray) -> "State":
         """A copy that has feature k no more."""
         keep = np.arange(self.Z.shape[1]) != k
         return self.with_features(np.ascontiguousarray(self.Z[:, keep]), self.q.first[keep], X)
 
-    def with_features(self, Z: BinaryMatrix, first: FloatMatrix, X: FloatMatrix) -> "State":
+    def with_features(self, Z: BinaryArray, first: FloatArray, X: FloatArray) -> "State":
         """A copy with other Z (N, K) and features (K, D) ≥ 0; the next update sets their scales."""
         new = copy.copy(self)
         new.q = Posterior(first, np.full(len(first), self.sigma_x), first, first**2)
         new.use(Z, X)
         return new
 
-    def use(self, Z: BinaryMatrix, X: FloatMatrix) -> None:
+    def use(self, Z: BinaryArray, X: FloatArray) -> None:
         """Take Z, and what is computed from it."""
         self.Z = Z
         real = Z.astype(np.float64)
@@ -97,7 +96,7 @@ class State:
         fitted = np.sum(first * (self.gram @ first)) - 2 * np.sum(first * self.cross)
         return float(max(self.energy + fitted, 0.0) + np.diag(self.gram) @ variance)
 
-    def bound(self, X: FloatMatrix, alpha: float) -> float:
+    def bound(self, X: FloatArray, alpha: float) -> float:
         """The evidence bound."""
         N = len(X)
         likelihood = -0.5 * X.size * math.log(2 * math.pi * self.sigma_x**2)
@@ -119,16 +118,14 @@ def update_features(state: State) -> None:
     state.q = Posterior.at(location, scale)
 
 
-def update_scales(state: State, X: FloatMatrix, least: float) -> None:
+def update_scales(state: State, X: FloatArray, least: float) -> None:
     """σ_X and σ_A at their optimum: the root of the expected mean square of noise and of features."""
     state.sigma_x = max(math.sqrt(state.squared_error() / X.size), least)
     state.sigma_a = max(math.sqrt(float(np.mean(state.q.second))), least)
 
 
 @compiled
-def _value(
-    z: BinaryMatrix, omega: FloatMatrix, Q: FloatMatrix, single: NDArray[np.bool_], n_features: int
-) -> float:
+def _value(z: BinaryArray, omega: FloatArray, Q: FloatArray, single: BoolArray, n_features: int) -> float:
     """What a row contributes to the bound at z: Σ ω_k z_k + Σ_{j<k} z_j z_k Q_jk − ln K₊!."""
     total = 0.0
     alive = n_features
@@ -145,12 +142,12 @@ def _value(
 
 @compiled
 def _update_rows(
-    Z: BinaryMatrix,
-    linear: FloatMatrix,
-    Q: FloatMatrix,
-    ones: IntMatrix,
-    birth: FloatMatrix,
-    order: IntMatrix,
+    Z: BinaryArray,
+    linear: FloatArray,
+    Q: FloatArray,
+    ones: IntArray,
+    birth: FloatArray,
+    order: IntArray,
 ) -> None:
     """Each row of Z in turn at a maximum of its submodular function, in place; ones (K,) is kept up to date.
 
@@ -201,7 +198,7 @@ def _update_rows(
                 Z[n, k] = z[k]
 
 
-def update_all_rows(state: State, X: FloatMatrix, alpha: float, rng: np.random.Generator) -> None:
+def update_all_rows(state: State, X: FloatArray, alpha: float, rng: np.random.Generator) -> None:
     """Every row of Z once, in random order; then the dead features go."""
     N = len(X)
     precision = 1 / state.sigma_x**2

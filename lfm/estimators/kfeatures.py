@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import pinvh
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.bit_flips import flip_bits
 from lfm.solution import Solution
@@ -68,7 +68,7 @@ class KFeatures(LatentFeatureEstimator):
         advice = f"raise max_iter = {self.max_iter}"
         return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
 
-    def _grow(self, X: FloatMatrix, rng: np.random.Generator) -> tuple[BinaryMatrix, FloatMatrix]:
+    def _grow(self, X: FloatArray, rng: np.random.Generator) -> tuple[BinaryArray, FloatArray]:
         """A start: feature after feature from a row of what is left over, the larger the likelier."""
         Z, W = np.zeros((len(X), 0), np.uint8), np.zeros((0, X.shape[1]))
         error, failures, n_rounds = float(np.sum(X**2)), 0, min(_ROUNDS_A_FEATURE, self.max_iter)
@@ -87,8 +87,8 @@ class KFeatures(LatentFeatureEstimator):
 
 
 def _descend(
-    X: FloatMatrix, Z: BinaryMatrix, W: FloatMatrix, max_iter: int
-) -> tuple[BinaryMatrix, FloatMatrix, float, bool]:
+    X: FloatArray, Z: BinaryArray, W: FloatArray, max_iter: int
+) -> tuple[BinaryArray, FloatArray, float, bool]:
     """Z, W, ‖X − ZW‖² and whether no flip helps any more, after up to max_iter rounds of flips and refits."""
     Z = Z.copy()
     stable = False

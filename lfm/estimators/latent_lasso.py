@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.active_columns import ActiveColumns
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import exchanged
@@ -108,7 +108,7 @@ class LatentLasso(LatentFeatureEstimator):
         return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
 
 
-def _settled(Z: BinaryMatrix, X: FloatMatrix) -> Solution:
+def _settled(Z: BinaryArray, X: FloatArray) -> Solution:
     """Z with W of least squares, after bits of Z were flipped and W refitted in turn while the residual fell.
 
     The columns kept have stood in an active set that explained X together with others, which are gone.

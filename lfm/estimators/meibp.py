@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.extmath import randomized_svd
 
-from lfm.errors import FloatMatrix, InvalidInputError
+from lfm.arrays import FloatArray
+from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
@@ -91,7 +92,7 @@ class MEIBP(LatentFeatureEstimator):
         return tags
 
 
-def _start(X: FloatMatrix, K: int, rng: np.random.Generator) -> State:
+def _start(X: FloatArray, K: int, rng: np.random.Generator) -> State:
     """Z at random, features at the mean of X shared out among them."""
     Z = (rng.random((len(X), K)) < 0.5).astype(np.uint8)
     Z[rng.integers(len(X), size=K), np.arange(K)] = 1  # no feature begins dead
@@ -103,13 +104,13 @@ def _start(X: FloatMatrix, K: int, rng: np.random.Generator) -> State:
 class _Search:
     """The climb of the bound from random starts, for one X."""
 
-    def __init__(self, X: FloatMatrix, K: int, max_iter: int, tol: float, rng: np.random.Generator) -> None:
+    def __init__(self, X: FloatArray, K: int, max_iter: int, tol: float, rng: np.random.Generator) -> None:
         self.X, self.K, self.max_iter, self.tol, self.rng = X, K, max_iter, tol, rng
         N = len(X)
         self.alpha = (1 + K) / (1 + float(np.sum(1.0 / np.arange(1, N + 1))))
         self.least = _LEAST_SCALE * math.sqrt(float(np.mean(X**2))) or 1.0
         seed = int(rng.integers(2**31 - 1))
-        self.Y: FloatMatrix = X @ randomized_svd(X, min(K, *X.shape), n_iter=4, random_state=seed)[2].T
+        self.Y: FloatArray = X @ randomized_svd(X, min(K, *X.shape), n_iter=4, random_state=seed)[2].T
 
     def run(self, rounds: Rounds) -> tuple[State, Rounds, bool]:
         """The end of one random start, its bounds, and whether it converged."""

@@ -6,8 +6,8 @@ random hyperplanes. AAᵀ is used as A times Aᵀ, never formed.
 
 import numpy as np
 
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 
 SDP_RANK = 10  # the authors' settings, here and in the two lines below
 N_HYPERPLANES = 100
@@ -16,7 +16,7 @@ _SWEEP_TOLERANCE = 1e-5
 
 
 @compiled
-def _sweep(A: FloatMatrix, x: FloatMatrix, sums: FloatMatrix, order: IntMatrix) -> float:
+def _sweep(A: FloatArray, x: FloatArray, sums: FloatArray, order: IntArray) -> float:
     """One sweep of the mixing method over the rows of A (N, q), in place; how much the objective rose.
 
     x (N, R) holds the unit vectors of the rows, sums = Aᵀ(x + x0) (q, R), x0 the dummy's. Each x_i
@@ -53,7 +53,7 @@ def _sweep(A: FloatMatrix, x: FloatMatrix, sums: FloatMatrix, order: IntMatrix) 
     return 2 * risen
 
 
-def steepest_column(A: FloatMatrix, rng: np.random.Generator) -> BinaryMatrix:
+def steepest_column(A: FloatArray, rng: np.random.Generator) -> BinaryArray:
     """A z ∈ {0,1}^N of large ‖Aᵀz‖², by the mixing method and random hyperplanes; A is (N, q)."""
     N = len(A)
     x = rng.standard_normal((N, SDP_RANK))
@@ -70,5 +70,5 @@ def steepest_column(A: FloatMatrix, rng: np.random.Generator) -> BinaryMatrix:
     planes = rng.standard_normal((SDP_RANK, N_HYPERPLANES))
     sides = ((x @ planes >= 0) == (x0 @ planes >= 0)).astype(np.float64)
     best = int(np.argmax(np.sum((A.T @ sides) ** 2, axis=0)))
-    z: BinaryMatrix = sides[:, best].astype(np.uint8)
+    z: BinaryArray = sides[:, best].astype(np.uint8)
     return z

@@ -4,9 +4,8 @@ import enum
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 
 Terms = tuple[tuple[int, float], ...]
 
@@ -54,7 +53,7 @@ def _sum(terms: Terms, symbol: str) -> str:
     return text[2:] if text.startswith("+") else text.replace("− ", "−", 1)
 
 
-def _terms(vector: FloatMatrix) -> Terms:
+def _terms(vector: FloatArray) -> Terms:
     return tuple((int(j), float(vector[j])) for j in np.flatnonzero(np.abs(vector) > 1e-9))
 
 
@@ -72,7 +71,7 @@ def _kind(on: Terms, feature: Terms, always_on: np.ndarray) -> CorrectionKind:
     return CorrectionKind.SPLIT if negative else CorrectionKind.DUPLICATED
 
 
-def describe_corrections(Z: BinaryMatrix, U: FloatMatrix, exact: NDArray[np.bool_]) -> tuple[Correction, ...]:
+def describe_corrections(Z: BinaryArray, U: FloatArray, exact: BoolArray) -> tuple[Correction, ...]:
     """One `Correction` per column of U (K, K); `exact` (K,) says where ZU, for the start's Z, came back."""
     always_on = np.asarray(Z.all(axis=0))
     inverse = np.linalg.inv(U)

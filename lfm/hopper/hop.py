@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm.arrays import FloatArray, IntArray
+from lfm.checks import check_real
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
-from lfm.errors import FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.errors import InvalidInputError
 from lfm.hopper.corrections import Correction, describe_corrections
 from lfm.hopper.objective import Objective, projected_columns
 from lfm.hopper.options import HopOptions, check_candidates, check_request, residual_limit
@@ -50,11 +52,11 @@ class Hop:
     """
 
     solution: Solution
-    U: FloatMatrix
+    U: FloatArray
     objective_before: float
     objective_after: float
-    trace: FloatMatrix
-    support: FloatMatrix
+    trace: FloatArray
+    support: FloatArray
     support_is_exact: bool
     corrections: tuple[Correction, ...]
     complete: bool
@@ -145,10 +147,10 @@ class _Round:
     """One walk from U = I: what it settled on, with features that are still there in their old place."""
 
     solution: Solution
-    U: FloatMatrix
-    columns: IntMatrix  # (K,) the candidates that U consists of
+    U: FloatArray
+    columns: IntArray  # (K,) the candidates that U consists of
     walk: Walk
-    trace: FloatMatrix
+    trace: FloatArray
 
 
 def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _Round:
@@ -203,7 +205,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptio
     return rounds
 
 
-def _support(one: _Round, options: HopOptions) -> tuple[FloatMatrix, bool]:
+def _support(one: _Round, options: HopOptions) -> tuple[FloatArray, bool]:
     """(share of the weight exp(−βg) in which each returned column appears (K,), whether it is exact)."""
     beta = 1.0 if math.isinf(options.beta) else options.beta
     shares = exact_support(one.walk.objective, beta)
@@ -236,7 +238,7 @@ def _settle(walk: Walk, solution: Solution, options: HopOptions) -> Solution:
     return Solution(projected_columns(solution.Z, tableau.U), np.asarray(tableau.inverse @ solution.W))
 
 
-def _familiar_order(U: FloatMatrix) -> NDArray[np.intp]:
+def _familiar_order(U: FloatArray) -> NDArray[np.intp]:
     """The order of U's columns in which features of the start that are still there keep their place."""
     nonzero = np.abs(U) > 0
     likeness = nonzero / nonzero.sum(axis=0)

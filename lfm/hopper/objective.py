@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.candidates import Candidates
 from lfm.equivalence.ranks import distinct_rows
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError
+from lfm.errors import InvalidInputError
 from lfm.priors import GaussianW, Prior
 from lfm.solution import Solution
 
@@ -24,15 +25,15 @@ _CHUNK = 2_000_000  # numbers held at once
 
 @compiled
 def _base_changes(
-    minors: IntMatrix,
+    minors: IntArray,
     determinant: int,
     largest: int,
-    costs: FloatMatrix,
-    columns: IntMatrix,
+    costs: FloatArray,
+    columns: IntArray,
     tau: float,
-    Omega: FloatMatrix,
-    image: FloatMatrix,
-    out: FloatMatrix,
+    Omega: FloatArray,
+    image: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Fills out (K, n): change of column costs and of τ‖W‖²; infinite where the exchange is not allowed."""
     K, n = minors.shape
@@ -61,7 +62,7 @@ def _base_changes(
 
 @compiled
 def _update_image(
-    Omega: FloatMatrix, image: FloatMatrix, minors: IntMatrix, determinant: int, k: int, i: int
+    Omega: FloatArray, image: FloatArray, minors: IntArray, determinant: int, k: int, i: int
 ) -> None:
     """Ω ← VΩVᵀ and ΩA ← VΩVᵀVA in place, V = I − v e_kᵀ, from the tableau A before the exchange."""
     K, n = minors.shape
@@ -90,11 +91,11 @@ def _update_image(
 
 @compiled
 def _add_feature_changes(
-    minors: IntMatrix,
-    ratio_of: IntMatrix,
-    combined: FloatMatrix,
-    scaled: FloatMatrix,
-    out: FloatMatrix,
+    minors: IntArray,
+    ratio_of: IntArray,
+    combined: FloatArray,
+    scaled: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Adds to out (K, n) the change that a prior on features makes, where an exchange is allowed.
 
@@ -117,7 +118,7 @@ def _add_feature_changes(
             out[k, i] += change
 
 
-def _ratios(largest_pivot: int, largest: int) -> tuple[FloatMatrix, IntMatrix]:
+def _ratios(largest_pivot: int, largest: int) -> tuple[FloatArray, IntArray]:
     """The distinct m_j/m_k for 1 ≤ |m_k| ≤ largest_pivot, |m_j| ≤ largest, and the place of each pair."""
     pivots = np.arange(-largest_pivot, largest_pivot + 1, dtype=np.float64)
     pivots[largest_pivot] = np.nan  # m_k = 0 never occurs
@@ -171,7 +172,7 @@ class Objective:
             + sum(prior.features(inverse @ start).sum() for prior, start in self._on_features)
         )
 
-    def values(self, columns: IntMatrix) -> FloatMatrix:
+    def values(self, columns: IntArray) -> FloatArray:
         """The g (m,) of states that consist of the candidates `columns` (m, K), each computed directly."""
         m, K = columns.shape
         values = np.empty(m)
@@ -195,7 +196,7 @@ class Objective:
         """True where every prior on features says that its prices are at least 0."""
         return all(prior.features_never_negative for prior, _ in self._on_features)
 
-    def changes(self) -> FloatMatrix:
+    def changes(self) -> FloatArray:
         """(K, n): how g changes if candidate i replaces column k; infinite where that is not allowed.
 
         0 where candidate i is column k already. The array is overwritten by the next call.
@@ -237,8 +238,8 @@ class Objective:
 
 
 def _feature_tables(
-    prior: Prior, rows: FloatMatrix, ratios: FloatMatrix, determinant: int, L: int
-) -> tuple[FloatMatrix, FloatMatrix]:
+    prior: Prior, rows: FloatArray, ratios: FloatArray, determinant: int, L: int
+) -> tuple[FloatArray, FloatArray]:
     """Prices of rows_j − r·rows_k, and of rows_k / a_k, less those of now: see `_add_feature_changes`."""
     K, d = rows.shape
     now = prior.features(rows)
@@ -257,7 +258,7 @@ def _feature_tables(
     return combined, scaled
 
 
-def column_costs(Z: BinaryMatrix, candidates: Candidates, priors: Sequence[Prior]) -> FloatMatrix:
+def column_costs(Z: BinaryArray, candidates: Candidates, priors: Sequence[Prior]) -> FloatArray:
     """What the priors on Z charge for each candidate as a column (n,), projected to binary if it is not."""
     costs = np.zeros(len(candidates))
     on_columns = [prior for prior in priors if type(prior).columns is not Prior.columns]
@@ -275,7 +276,7 @@ def column_costs(Z: BinaryMatrix, candidates: Candidates, priors: Sequence[Prior
     return costs
 
 
-def _priced(prior: Prior, method: str, prices: FloatMatrix, n: int) -> FloatMatrix:
+def _priced(prior: Prior, method: str, prices: FloatArray, n: int) -> FloatArray:
     """`prices`, if they are n finite numbers; InvalidInputError names the prior that returned others."""
     name = f"{type(prior).__name__}.{method}"
     if np.shape(prices) != (n,):
@@ -289,6 +290,6 @@ def _priced(prior: Prior, method: str, prices: FloatMatrix, n: int) -> FloatMatr
     return prices
 
 
-def projected_columns(Z: BinaryMatrix, U: FloatMatrix) -> BinaryMatrix:
+def projected_columns(Z: BinaryArray, U: FloatArray) -> BinaryArray:
     """ZU projected to the nearest binary matrix, (N, n) for U (K, n)."""
     return np.clip(np.rint(Z.astype(np.float64) @ U), 0, 1).astype(np.uint8)

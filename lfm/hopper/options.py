@@ -7,17 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lfm.arrays import FloatArray, IntArray
+from lfm.checks import check_rng, check_weight, check_whole, is_number
 from lfm.equivalence.candidates import Candidates
 from lfm.equivalence.lattice import nonbinarity
-from lfm.errors import (
-    FloatMatrix,
-    IntMatrix,
-    InvalidInputError,
-    check_rng,
-    check_weight,
-    check_whole,
-    is_number,
-)
+from lfm.errors import InvalidInputError
 from lfm.priors import Prior
 from lfm.solution import Solution
 
@@ -33,11 +27,11 @@ class HopOptions:
     n_steps: int
     n_restarts: int
     rng: np.random.Generator
-    X: FloatMatrix | None
+    X: FloatArray | None
     residual_limit: float
     tolerant: bool
     repair: bool = False  # whether wrong bits are set right too
-    group: IntMatrix | None = None  # which rows of X repeat one another, for that
+    group: IntArray | None = None  # which rows of X repeat one another, for that
 
     def __post_init__(self) -> None:
         check_weight("gamma", self.gamma)
@@ -53,7 +47,7 @@ class HopOptions:
         return fit + sum(prior.value(solution) for prior in self.priors)
 
 
-def residual_limit(solution: Solution, X: FloatMatrix | None, tolerance: float) -> float:
+def residual_limit(solution: Solution, X: FloatArray | None, tolerance: float) -> float:
     """The largest residual that may come back: (1 + tolerance) times the start's, infinite without X."""
     if not (is_number(tolerance) and -1 <= tolerance < math.inf):
         raise InvalidInputError(

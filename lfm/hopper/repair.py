@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.equivalence.ranks import distinct_rows
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 from lfm.estimators.decoding import decode
 from lfm.hopper.repeats import agreed_features, group_means, majority
 from lfm.solution import Solution
@@ -11,7 +11,7 @@ from lfm.solution import Solution
 _MAX_PASSES = 3  # of decoding and refitting in turn; each lowers the residual
 
 
-def projected(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | None:
+def projected(Z: BinaryArray, W: FloatArray, X: FloatArray) -> Solution | None:
     """The solution near (Z, W) with the lowest residual, W refitted; None if none has rank K.
 
     Tried are Z itself and each row's nearest combination of the features W or of those that fit Z best: a
@@ -21,7 +21,7 @@ def projected(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> Solution | Non
     return None if best is None else best[1]
 
 
-def repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix, group: IntMatrix | None) -> Solution | None:
+def repaired(Z: BinaryArray, W: FloatArray, X: FloatArray, group: IntArray | None) -> Solution | None:
     """As `projected`, with votes of the rows of X that repeat one another (`group`, see `repeats`).
 
     Tried are also Z after the vote, and each row's nearest combination of the features that most groups agree
@@ -42,17 +42,17 @@ def repaired(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix, group: IntMatrix |
     return best[1]
 
 
-def _near(Z: BinaryMatrix, W: FloatMatrix, X: FloatMatrix) -> list[BinaryMatrix]:
+def _near(Z: BinaryArray, W: FloatArray, X: FloatArray) -> list[BinaryArray]:
     return [Z, decode(X, W).Z, decode(X, _least_squares(Z, X)[0]).Z]
 
 
-def _best(tried: list[BinaryMatrix], X: FloatMatrix) -> tuple[float, Solution] | None:
+def _best(tried: list[BinaryArray], X: FloatArray) -> tuple[float, Solution] | None:
     """(residual, solution) of the states that fit best, W refitted; None where all have rank below K."""
     found = [near for near in (_fitted(states, X) for states in tried) if near is not None]
     return min(found, key=lambda pair: pair[0]) if found else None
 
 
-def _fitted(Z: BinaryMatrix, X: FloatMatrix) -> tuple[float, Solution] | None:
+def _fitted(Z: BinaryArray, X: FloatArray) -> tuple[float, Solution] | None:
     """(residual, solution) of the best features for Z; None where rank(Z) < K."""
     W, rank = _least_squares(Z, X)
     if rank < Z.shape[1]:
@@ -61,7 +61,7 @@ def _fitted(Z: BinaryMatrix, X: FloatMatrix) -> tuple[float, Solution] | None:
     return solution.residual(X), solution
 
 
-def _least_squares(Z: BinaryMatrix, X: FloatMatrix) -> tuple[FloatMatrix, int]:
+def _least_squares(Z: BinaryArray, X: FloatArray) -> tuple[FloatArray, int]:
     """(W that minimises ‖X − ZW‖, rank of Z): one equation for each distinct row of Z."""
     rows, counts, of = distinct_rows(Z)
     root = np.sqrt(counts)[:, None]

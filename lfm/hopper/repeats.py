@@ -12,8 +12,8 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 
 # The chance that two rows with the same states are told apart.
 _APART = 1e-9
@@ -23,7 +23,7 @@ _MAX_REWEIGHTINGS = 50
 
 
 @compiled
-def _group(Y: FloatMatrix, radius: float, max_groups: int) -> tuple[IntMatrix, int]:
+def _group(Y: FloatArray, radius: float, max_groups: int) -> tuple[IntArray, int]:
     """(group of each row, number of groups): a row joins the first group whose first row is within √radius.
 
     The group of the row before is tried first, as states last. The number is max_groups + 1 where the search
@@ -55,7 +55,7 @@ def _group(Y: FloatMatrix, radius: float, max_groups: int) -> tuple[IntMatrix, i
     return group, n_groups
 
 
-def repeated_rows(X: FloatMatrix, K: int) -> IntMatrix | None:
+def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
     """The group (N,) of each row of X (N, D): the same number where two rows differ by noise alone.
 
     ZW has rank K at most, so what X holds beyond its K strongest directions is noise and says how large it
@@ -76,7 +76,7 @@ def repeated_rows(X: FloatMatrix, K: int) -> IntMatrix | None:
     return None if n_groups > MAX_GROUPS else group
 
 
-def majority(Z: BinaryMatrix, group: IntMatrix) -> BinaryMatrix:
+def majority(Z: BinaryArray, group: IntArray) -> BinaryArray:
     """Z (N, K) with each bit set to what most rows of its group say; a tie leaves the bits as they are."""
     sizes = np.bincount(group)
     voted = np.empty_like(Z)
@@ -87,13 +87,13 @@ def majority(Z: BinaryMatrix, group: IntMatrix) -> BinaryMatrix:
     return voted
 
 
-def group_means(X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
+def group_means(X: FloatArray, group: IntArray) -> FloatArray:
     """The mean row (G, D) of each group; `group` (N,) counts from 0 and leaves out no number."""
     share = 1.0 / np.bincount(group)[group]
     return np.asarray(csr_array((share, (group, np.arange(len(group))))) @ X, dtype=np.float64)
 
 
-def agreed_features(Z: BinaryMatrix, X: FloatMatrix, group: IntMatrix) -> FloatMatrix:
+def agreed_features(Z: BinaryArray, X: FloatArray, group: IntArray) -> FloatArray:
     """W (K, D) that minimises Σ over groups of size × ‖mean row − zW‖, z being the states of its first row.
 
     Norms, not squares: the few groups whose vote went wrong (small ones) then hardly move W. Found by

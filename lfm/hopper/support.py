@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau, pivot_in_place
-from lfm.errors import FloatMatrix, IntMatrix
 from lfm.hopper.objective import Objective
 
 TOLERANCE = 1e-6  # of the weight that may be missing
@@ -26,14 +26,14 @@ _MARGINS = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
 
 @compiled
 def _bases(
-    minors: IntMatrix,
+    minors: IntArray,
     determinant: int,
-    columns: IntMatrix,
-    costs: FloatMatrix,
+    columns: IntArray,
+    costs: FloatArray,
     limit: float,
     max_bases: int,
     largest: int,
-) -> tuple[IntMatrix, IntMatrix, int]:
+) -> tuple[IntArray, IntArray, int]:
     """Every basis whose columns cost at most `limit`: (bases (m, K), determinants (m,), m).
 
     The tableau (spoilt) must stand at a cheapest basis. m is −1 where there are more than max_bases, or a
@@ -115,7 +115,7 @@ def _bases(
 
 
 @compiled
-def _slot(here: IntMatrix, bits: IntMatrix, slots: IntMatrix) -> int:
+def _slot(here: IntArray, bits: IntArray, slots: IntArray) -> int:
     """Where the set `here` stands in the hash table, or the free slot where it belongs."""
     value = 0
     for word in here:
@@ -134,7 +134,7 @@ def _slot(here: IntMatrix, bits: IntMatrix, slots: IntMatrix) -> int:
     return slot
 
 
-def _cheapest(tableau: Tableau, costs: FloatMatrix) -> bool:
+def _cheapest(tableau: Tableau, costs: FloatArray) -> bool:
     """Exchange columns until no exchange is cheaper: a cheapest basis, because bases form a matroid.
 
     False where a determinant grew too large on the way for products to stay inside int64.
@@ -148,7 +148,7 @@ def _cheapest(tableau: Tableau, costs: FloatMatrix) -> bool:
     return False
 
 
-def _total(tableau: Tableau, costs: FloatMatrix, beta: float) -> float:
+def _total(tableau: Tableau, costs: FloatArray, beta: float) -> float:
     """Σ_B (index of B)² exp(−β(cost of B − cost of B*)) over all bases B, at the cheapest basis B*.
 
     In the coordinates of B* every entry is weighted by at most 1, so that det(I + …) is well conditioned.
@@ -160,7 +160,7 @@ def _total(tableau: Tableau, costs: FloatMatrix, beta: float) -> float:
     return tableau.determinant**2 * math.exp(min(logarithm, 600.0))
 
 
-def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BASES) -> FloatMatrix | None:
+def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BASES) -> FloatArray | None:
     """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,), within TOLERANCE.
 
     The sum runs over all bases of the candidates; where the objective is unimodular, over those whose lattice

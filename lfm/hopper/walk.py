@@ -11,15 +11,15 @@ import math
 
 import numpy as np
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
 from lfm.hopper.objective import Objective
 
 _GAIN = 1e-9  # relative to the objective: less than this is rounding
 
 
 @compiled
-def _draw(changes: FloatMatrix, beta: float, uniform: float) -> tuple[int, int, float]:
+def _draw(changes: FloatArray, beta: float, uniform: float) -> tuple[int, int, float]:
     """(k, i) with probability ∝ exp(−β·change), and log Σ exp(−β·change)."""
     K, n = changes.shape
     lowest = np.inf
@@ -59,7 +59,7 @@ class Walk:
         self.objective = objective
         self.start = objective.value
         self.trace: list[float] = []
-        self.visited_best: list[IntMatrix] = []
+        self.visited_best: list[IntArray] = []
         self.share = np.zeros(len(objective.costs))
         self._unimodular = unimodular
         self._rng = rng
@@ -95,7 +95,7 @@ class Walk:
             self._take(k, i, float(changes[k, i]))
         return n_steps
 
-    def _way_down(self, changes: FloatMatrix) -> tuple[int, int] | None:
+    def _way_down(self, changes: FloatArray) -> tuple[int, int] | None:
         """The best exchange that lowers the lattice index, where one exists."""
         tableau = self.objective.tableau
         if not self._unimodular or abs(tableau.determinant) == 1:
@@ -112,7 +112,7 @@ class Walk:
             k, i = divmod(int(self._rng.choice(moves)), changes.shape[1])
             self._take(k, i, float(changes[k, i]))
 
-    def go_to(self, columns: IntMatrix) -> None:
+    def go_to(self, columns: IntArray) -> None:
         """Exchange until U consists of the candidates `columns` in some order (leaves no trace)."""
         tableau = self.objective.tableau
         wanted = set(columns.tolist())

@@ -4,10 +4,9 @@ Owns no state: `lfm.switching.tracking` keeps the hypotheses and calls these in 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
 
 BEAM = 24  # hypotheses, one per code
 
@@ -15,14 +14,14 @@ BEAM = 24  # hypotheses, one per code
 @compiled
 def evidence(
     square: float,
-    products: FloatMatrix,
-    gram: FloatMatrix,
-    terms: IntMatrix,
-    along: FloatMatrix,
+    products: FloatArray,
+    gram: FloatArray,
+    terms: IntArray,
+    along: FloatArray,
     m: int,
     scale: float,
     rank: int,
-    work: FloatMatrix,
+    work: FloatArray,
 ) -> tuple[float, float]:
     """uᵀS⁻¹u and log det S for S = scale·I + Σ along_t g_t g_tᵀ over m terms.
 
@@ -54,10 +53,10 @@ def evidence(
 
 @compiled
 def offer(
-    codes: IntMatrix,
-    costs: FloatMatrix,
-    parents: IntMatrix,
-    passes: NDArray[np.bool_],
+    codes: IntArray,
+    costs: FloatArray,
+    parents: IntArray,
+    passes: BoolArray,
     n: int,
     code: int,
     cost: float,

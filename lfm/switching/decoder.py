@@ -9,10 +9,11 @@ which order, and how many features).
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lfm.errors import BinaryMatrix, FloatMatrix, InvalidInputError
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.solution import Solution
 from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
@@ -79,7 +80,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
     @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
-        rows: FloatMatrix = validate_data(self, X, dtype=np.float64)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64)
         most = self._most_features()
         drift = self._drift()
         self._check_count("max_iter", 1)
@@ -129,10 +130,10 @@ class SwitchingDecoder(LatentFeatureEstimator):
         return fit
 
     @one_thread
-    def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryMatrix:
+    def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryArray:
         """Z (N, K) of new rows in time X (N, D) for the features W_, with the switching prior of `fit`."""
         check_is_fitted(self)
-        rows: FloatMatrix = validate_data(self, X, dtype=np.float64, reset=False)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         gaps = _check_gaps(gap_before, len(rows))
         basis = np.linalg.svd(self.W_, full_matrices=False)[2].T
         subspace = Subspace(np.ascontiguousarray(basis), self.noise_)
@@ -161,7 +162,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         return float(self.drift)
 
 
-def _check_gaps(gap_before: ArrayLike | None, N: int) -> NDArray[np.bool_]:
+def _check_gaps(gap_before: ArrayLike | None, N: int) -> BoolArray:
     """gap_before as (N,) booleans, none where it is None; InvalidInputError if it is not one flag per row."""
     if gap_before is None:
         return np.zeros(N, dtype=np.bool_)
@@ -174,7 +175,7 @@ def _check_gaps(gap_before: ArrayLike | None, N: int) -> NDArray[np.bool_]:
     return gaps
 
 
-def _solution(X: FloatMatrix, segments: Segments, fit: Fit, subspace: Subspace) -> Solution:
+def _solution(X: FloatArray, segments: Segments, fit: Fit, subspace: Subspace) -> Solution:
     """Z of all rows, the always-on column in front where one is needed, and W in all of X's directions.
 
     Features point to the same side as the mean of X, and one that is at right angles to it is off more often

@@ -7,9 +7,8 @@ from activation to activation (`varying_edge_types`). Which types are features i
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import FloatMatrix, IntMatrix
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.switching.segments import Segments, States, group
 from lfm.switching.tracking import Variation
 
@@ -21,17 +20,17 @@ REACH = 2.5  # standard deviations of drift and shape within which edges are one
 class EdgeTypes(NamedTuple):
     """Changes of level that are equal up to sign, the most frequent first."""
 
-    vector: FloatMatrix  # (T, r)
-    variance: FloatMatrix  # (T,): the covariance of a vector is variance · I
-    times: IntMatrix  # (T,) how often it is seen
-    of_segment: IntMatrix  # (S,) type of the change before each segment, −1 where there is none
-    sign: IntMatrix  # (S,) its direction, +1 or −1
+    vector: FloatArray  # (T, r)
+    variance: FloatArray  # (T,): the covariance of a vector is variance · I
+    times: IntArray  # (T,) how often it is seen
+    of_segment: IntArray  # (S,) type of the change before each segment, −1 where there is none
+    sign: IntArray  # (S,) its direction, +1 or −1
     n_candidates: int  # the first so many may be generators
     drift: float = 0.0  # relative standard deviation of one edge around its type, along it
     noise: float = 1.0  # variance of one edge, where there is drift
 
 
-def edge_types(states: States, follows: NDArray[np.bool_], length: IntMatrix) -> EdgeTypes:
+def edge_types(states: States, follows: BoolArray, length: IntArray) -> EdgeTypes:
     """The edge types of a record: `follows` (S,) says which segments directly follow the one before.
 
     `length` (S,) rows. Segments in which a switch may be under way (`is_transition`) are better left out
@@ -65,7 +64,7 @@ def edge_types(states: States, follows: NDArray[np.bool_], length: IntMatrix) ->
     return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
 
 
-def _echoes(of_segment: IntMatrix, sign: IntMatrix, length: IntMatrix, n_types: int) -> IntMatrix:
+def _echoes(of_segment: IntArray, sign: IntArray, length: IntArray, n_types: int) -> IntArray:
     """(T,) how often a type only takes back what it did one row before: a single row makes an edge twice."""
     back = (of_segment[1:] == of_segment[:-1]) & (sign[1:] != sign[:-1]) & (length[:-1] == 1)
     return np.bincount(of_segment[1:][back & (of_segment[1:] >= 0)], minlength=n_types)
@@ -112,7 +111,7 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     return types, _measure(edges, precision, centre, label)
 
 
-def _measure(change: FloatMatrix, precision: FloatMatrix, centre: FloatMatrix, label: IntMatrix) -> Variation:
+def _measure(change: FloatArray, precision: FloatArray, centre: FloatArray, label: IntArray) -> Variation:
     """Drift and shape seen in types of four edges or more: what is left of the scatter without its noise."""
     times = np.bincount(label)
     common = times[label] >= 4

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
 from lfm.switching.edges import REACH, EdgeTypes
 from lfm.switching.segments import States, distance_limit
 
@@ -25,10 +25,10 @@ MAX_TYPES = 240  # edge types that are explained at all; rarer ones are left to 
 class Relations(NamedTuple):
     """Ways to write a type as a signed sum of one, two or three candidates, sorted by type, then by price."""
 
-    first: IntMatrix  # (T + 1,) relations of type t are first[t] : first[t + 1]
+    first: IntArray  # (T + 1,) relations of type t are first[t] : first[t + 1]
     members: NDArray[np.uint64]  # bit c set: candidate c takes part
     negative: NDArray[np.uint64]  # bit c set: with a minus
-    surplus: FloatMatrix  # nats that it costs each time, beside the switches of its members
+    surplus: FloatArray  # nats that it costs each time, beside the switches of its members
 
 
 @compiled
@@ -37,9 +37,9 @@ def _surplus(
     members: tuple[int, int, int],
     signs: tuple[float, float, float],
     distance: float,
-    gram: FloatMatrix,
-    variance: FloatMatrix,
-    times: IntMatrix,
+    gram: FloatArray,
+    variance: FloatArray,
+    times: IntArray,
     drift: float,
     noise: float,
     limit: float,
@@ -86,9 +86,9 @@ def _surplus(
 
 @compiled
 def _relate(
-    gram: FloatMatrix,
-    variance: FloatMatrix,
-    times: IntMatrix,
+    gram: FloatArray,
+    variance: FloatArray,
+    times: IntArray,
     n_candidates: int,
     drift: float,
     noise: float,
@@ -181,10 +181,10 @@ def description_length(types: EdgeTypes) -> float:
 @compiled
 def _charge(
     chosen: np.uint64,
-    first: IntMatrix,
+    first: IntArray,
     members: NDArray[np.uint64],
-    surplus: FloatMatrix,
-    times: IntMatrix,
+    surplus: FloatArray,
+    times: IntArray,
     price: float,
     n_rows: int,
     n_candidates: int,
@@ -214,15 +214,15 @@ def _charge(
 
 @compiled
 def _descend(
-    first: IntMatrix,
+    first: IntArray,
     members: NDArray[np.uint64],
-    surplus: FloatMatrix,
-    times: IntMatrix,
+    surplus: FloatArray,
+    times: IntArray,
     price: float,
     n_rows: int,
     n_candidates: int,
     most: int,
-) -> tuple[NDArray[np.uint64], FloatMatrix]:
+) -> tuple[NDArray[np.uint64], FloatArray]:
     """The best set found of each size 0 … most, as a mask, and its charge: greedy, then 1-swaps."""
     sets = np.zeros(most + 1, dtype=np.uint64)
     charges = np.zeros(most + 1)
@@ -265,7 +265,7 @@ class Choice(NamedTuple):
     """Generators for each number of them."""
 
     sets: NDArray[np.uint64]  # (J + 1,) entry j: the best j candidates found, as a mask
-    charges: FloatMatrix  # (J + 1,) the description length with them, nats
+    charges: FloatArray  # (J + 1,) the description length with them, nats
 
 
 def choose(types: EdgeTypes, relations: Relations, *, price: float, n_rows: int, most: int) -> Choice:
@@ -286,9 +286,9 @@ def starting_features(
     relations: Relations,
     chosen: np.uint64,
     states: States,
-    toward: FloatMatrix,
-    follows: NDArray[np.bool_],
-) -> tuple[FloatMatrix, FloatMatrix]:
+    toward: FloatArray,
+    follows: BoolArray,
+) -> tuple[FloatArray, FloatArray]:
     """Features G (J, r), each turned towards the vector `toward` (r,), and the level b (r,) with all off.
 
     The commonest state is b plus the features that are on in it. Who is on in it is a vote: over all
@@ -314,7 +314,7 @@ def starting_features(
 
 
 @compiled
-def _votes(steps: IntMatrix, follows: NDArray[np.bool_], asked: NDArray[np.bool_]) -> IntMatrix:
+def _votes(steps: IntArray, follows: BoolArray, asked: BoolArray) -> IntArray:
     """For each feature, on-votes minus off-votes of the changes next to the segments that are asked."""
     S, J = steps.shape
     votes = np.zeros(J, dtype=np.int64)

@@ -11,10 +11,9 @@ the same time are never of one class.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 
 N_BINS = 8  # of durations and distances
 MEAN_SPREAD = 0.3  # standard deviation of a class's mean size, beforehand
@@ -26,26 +25,26 @@ _MAX_CLASSES = 12
 class Activations(NamedTuple):
     """R activations."""
 
-    size: FloatMatrix  # (R,) relative to about 1
-    variance: FloatMatrix  # (R,) of the size around its class's
-    duration: IntMatrix  # (R,) a bin, below N_BINS
-    company: IntMatrix  # (R,) how near the next one of about its size is, a bin
-    context: BinaryMatrix  # (R, M)
-    first: IntMatrix  # (R,) row
-    end: IntMatrix  # (R,) row after the last
+    size: FloatArray  # (R,) relative to about 1
+    variance: FloatArray  # (R,) of the size around its class's
+    duration: IntArray  # (R,) a bin, below N_BINS
+    company: IntArray  # (R,) how near the next one of about its size is, a bin
+    context: BinaryArray  # (R, M)
+    first: IntArray  # (R,) row
+    end: IntArray  # (R,) row after the last
 
 
 @compiled
 def _predictive(
     n: int,
-    counts: IntMatrix,
+    counts: IntArray,
     precision: float,
     pull: float,
     size: float,
     variance: float,
-    marks: IntMatrix,
-    kinds: IntMatrix,
-    halves: FloatMatrix,
+    marks: IntArray,
+    kinds: IntArray,
+    halves: FloatArray,
 ) -> float:
     """Log probability of one more activation in a class of n with these sums; an empty class weighs as one.
 
@@ -62,15 +61,15 @@ def _predictive(
 
 @compiled
 def _settle(
-    label: IntMatrix,
-    size: FloatMatrix,
-    variance: FloatMatrix,
-    marks: IntMatrix,
-    kinds: IntMatrix,
-    clash: NDArray[np.bool_],
-    halves: FloatMatrix,
+    label: IntArray,
+    size: FloatArray,
+    variance: FloatArray,
+    marks: IntArray,
+    kinds: IntArray,
+    clash: BoolArray,
+    halves: FloatArray,
     sweeps: int,
-) -> tuple[IntMatrix, float]:
+) -> tuple[IntArray, float]:
     """The partition after moving single activations while that gains, and its log evidence."""
     R, Q = marks.shape
     label = label.copy()
@@ -145,7 +144,7 @@ def _settle(
     return label, evidence
 
 
-def settle(label: IntMatrix, activations: Activations, *, sweeps: int = _SWEEPS) -> tuple[IntMatrix, float]:
+def settle(label: IntArray, activations: Activations, *, sweeps: int = _SWEEPS) -> tuple[IntArray, float]:
     """The partition near `label` (R,) that no move of one activation betters, and its log evidence."""
     _, numbered = np.unique(label, return_inverse=True)
     a = activations
@@ -168,7 +167,7 @@ def settle(label: IntMatrix, activations: Activations, *, sweeps: int = _SWEEPS)
     return np.unique(found, return_inverse=True)[1].astype(np.int64), float(evidence)
 
 
-def best_partition(label: IntMatrix, activations: Activations) -> tuple[IntMatrix, float]:
+def best_partition(label: IntArray, activations: Activations) -> tuple[IntArray, float]:
     """The best partition found from `label` (R,) by splitting classes and moving activations.
 
     A class is split by size, duration, distance or one feature of the context wherever that gains.
@@ -185,7 +184,7 @@ def best_partition(label: IntMatrix, activations: Activations) -> tuple[IntMatri
     return best, evidence
 
 
-def _cuts(members: NDArray[np.bool_], a: Activations) -> list[NDArray[np.bool_]]:
+def _cuts(members: BoolArray, a: Activations) -> list[BoolArray]:
     """Ways to cut a class in two: (R,) masks, each with members on both sides."""
     sizes = np.sort(a.size[members])
     wide = np.argsort(np.diff(sizes))[::-1][:3]  # the widest gaps, and the quartiles

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
 from lfm.switching.features import choose, description_length, find_relations, starting_features
 from lfm.switching.segments import Segments, States, find_states, is_transition
@@ -35,10 +34,10 @@ Report = Callable[[float], None]  # is told the best objective after each round
 class Fit(NamedTuple):
     """Features and codes, in units of the noise."""
 
-    G: FloatMatrix  # (J, r)
-    level: FloatMatrix  # (r,) with all features off
-    Z: BinaryMatrix  # (S, J)
-    outlier: NDArray[np.bool_]  # (S,) single rows that no code explains, with the code of a neighbour
+    G: FloatArray  # (J, r)
+    level: FloatArray  # (r,) with all features off
+    Z: BinaryArray  # (S, J)
+    outlier: BoolArray  # (S,) single rows that no code explains, with the code of a neighbour
     objective: float  # misfit, switches and the price of the features, nats
     misfit: float  # distance of chi² from its degrees of freedom, in standard deviations
     converged: bool
@@ -50,7 +49,7 @@ class Fit(NamedTuple):
         return self.misfit <= CERTIFICATE_SIGMAS
 
 
-def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, NDArray[np.bool_]]:
+def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, BoolArray]:
     """The edge types of exactly repeating features, with the visits and gaps that they were read from."""
     steady = ~is_transition(segments)
     visited = states._replace(label=states.label[steady])
@@ -98,7 +97,7 @@ def search_exact(
 
 
 def _alternate(
-    segments: Segments, states: States, G: FloatMatrix, level: FloatMatrix, *, price: float, max_iter: int
+    segments: Segments, states: States, G: FloatArray, level: FloatArray, *, price: float, max_iter: int
 ) -> Fit:
     """Decode and refit in turn until the codes stay."""
     path = decode_segments(segments, states, G, level)
@@ -187,8 +186,8 @@ def search_varying(
 
 def _alternate_varying(
     segments: Segments,
-    G: FloatMatrix,
-    level: FloatMatrix,
+    G: FloatArray,
+    level: FloatArray,
     variation: Variation,
     *,
     price: float,
@@ -215,13 +214,13 @@ def _alternate_varying(
 
 
 def refit_varying(
-    means: FloatMatrix,
+    means: FloatArray,
     segments: Segments,
-    Z: BinaryMatrix,
-    outlier: NDArray[np.bool_],
-    G: FloatMatrix,
+    Z: BinaryArray,
+    outlier: BoolArray,
+    G: FloatArray,
     variation: Variation,
-) -> tuple[FloatMatrix, FloatMatrix]:
+) -> tuple[FloatArray, FloatArray]:
     """Features (J, d) and level (d,) by generalised least squares on the edges of the segments' means (S, d).
 
     An edge has the noise of its two means, and the variation of what switches in it (G, in units of the
@@ -239,7 +238,7 @@ def refit_varying(
     return features, level
 
 
-def _varies(Z: BinaryMatrix) -> NDArray[np.bool_]:
+def _varies(Z: BinaryArray) -> BoolArray:
     """(J,) whether each column of Z takes both values."""
     return np.asarray(Z.any(axis=0) & ~Z.all(axis=0), dtype=np.bool_)
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import FloatMatrix, IntMatrix
 
 FALSE_ALARM = 1e-7  # probability that a row of pure noise opens a new segment
 MAX_RANK = 64
@@ -23,14 +23,14 @@ _RELATIVE_FLOOR = 1e-7  # noise is never taken as less than this part of the dat
 class Subspace(NamedTuple):
     """The r directions of X above its noise."""
 
-    basis: FloatMatrix  # (D, r), orthonormal columns
+    basis: FloatArray  # (D, r), orthonormal columns
     noise: float  # standard deviation of one entry of X
 
-    def scores(self, X: FloatMatrix) -> FloatMatrix:
+    def scores(self, X: FloatArray) -> FloatArray:
         """X (N, D) in these directions, (N, r), in units of the noise."""
         return np.ascontiguousarray(X @ self.basis / self.noise)
 
-    def features(self, G: FloatMatrix) -> FloatMatrix:
+    def features(self, G: FloatArray) -> FloatArray:
         """The inverse of `scores` for features G (K, r): rows of length D."""
         return G @ self.basis.T * self.noise
 
@@ -38,16 +38,16 @@ class Subspace(NamedTuple):
 class Segments(NamedTuple):
     """Maximal runs of rows at one level."""
 
-    start: IntMatrix  # (S,) first row
-    length: IntMatrix  # (S,) rows
-    mean: FloatMatrix  # (S, r)
-    follows: NDArray[np.bool_]  # (S,) False where a gap in time (or the beginning) lies before the segment
+    start: IntArray  # (S,) first row
+    length: IntArray  # (S,) rows
+    mean: FloatArray  # (S, r)
+    follows: BoolArray  # (S,) False where a gap in time (or the beginning) lies before the segment
 
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """`values` (S, …), one per segment, repeated for each of its rows: (N, …)."""
         return np.repeat(values, self.length, axis=0)
 
-    def only(self, kept: NDArray[np.bool_]) -> "Segments":
+    def only(self, kept: BoolArray) -> "Segments":
         """The segments that are `kept` (S,)."""
         return Segments(self.start[kept], self.length[kept], self.mean[kept], self.follows[kept])
 
@@ -55,9 +55,9 @@ class Segments(NamedTuple):
 class States(NamedTuple):
     """Levels that segments share."""
 
-    label: IntMatrix  # (S,) the state of each segment
-    mean: FloatMatrix  # (M, r)
-    rows: FloatMatrix  # (M,) rows spent in it
+    label: IntArray  # (S,) the state of each segment
+    mean: FloatArray  # (M, r)
+    rows: FloatArray  # (M,) rows spent in it
 
 
 def distance_limit(rank: int, false_alarm: float = FALSE_ALARM) -> float:
@@ -71,7 +71,7 @@ def _edge(N: int, D: int) -> float:
     return float((a + b) ** 2 + 4 * (a + b) * (1 / a + 1 / b) ** (1 / 3))
 
 
-def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
+def _principal(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of XᵀX, descending, min(N, D) of them, and the eigenvectors (D, min(N, D))."""
     N, D = X.shape
     values, vectors = np.linalg.eigh(X.T @ X if N >= D else X @ X.T)
@@ -81,7 +81,7 @@ def _principal(X: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     return values, vectors
 
 
-def _noise_between_rows(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> float:
+def _noise_between_rows(X: FloatArray, gap_before: BoolArray) -> float:
     """Standard deviation of an entry from the median change between neighbouring rows; inf if few follow."""
     follows = np.flatnonzero(~gap_before[1:])
     if len(follows) < _FEW_ROWS:
@@ -91,7 +91,7 @@ def _noise_between_rows(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> float:
     return float(np.sqrt(np.median(change) / (2 * D * (1 - 2 / (9 * D)) ** 3)))
 
 
-def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
+def find_subspace(X: FloatArray, gap_before: BoolArray) -> Subspace:
     """Noise and signal directions of X (N, D) from its eigenvalues, then from rows that these leave out.
 
     A feature that is on for a few rows carries too little energy to lift an eigenvalue over the edge, but
@@ -131,7 +131,7 @@ def find_subspace(X: FloatMatrix, gap_before: NDArray[np.bool_]) -> Subspace:
 
 
 @compiled
-def _starts(Y: FloatMatrix, gap_before: NDArray[np.bool_], limit: float) -> NDArray[np.bool_]:
+def _starts(Y: FloatArray, gap_before: BoolArray, limit: float) -> BoolArray:
     """Whether a segment begins at each row: the row is too far from the running mean, or follows a gap."""
     N, r = Y.shape
     begins = np.zeros(N, dtype=np.bool_)
@@ -151,7 +151,7 @@ def _starts(Y: FloatMatrix, gap_before: NDArray[np.bool_], limit: float) -> NDAr
     return begins
 
 
-def split(Y: FloatMatrix, gap_before: NDArray[np.bool_]) -> Segments:
+def split(Y: FloatArray, gap_before: BoolArray) -> Segments:
     """The segments of Y (N, r), rows in units of the noise."""
     start = np.flatnonzero(_starts(Y, gap_before, distance_limit(Y.shape[1])))
     length = np.diff(np.append(start, len(Y)))
@@ -161,7 +161,7 @@ def split(Y: FloatMatrix, gap_before: NDArray[np.bool_]) -> Segments:
     return Segments(start, length, mean, follows)
 
 
-def is_transition(segments: Segments) -> NDArray[np.bool_]:
+def is_transition(segments: Segments) -> BoolArray:
     """(S,) True for a single row between the levels of its neighbours: it may hold a switch in its midst."""
     found = np.zeros(len(segments.start), dtype=np.bool_)
     inner = 1 + np.flatnonzero((segments.length[1:-1] == 1) & segments.follows[1:-1] & segments.follows[2:])
@@ -177,14 +177,14 @@ def is_transition(segments: Segments) -> NDArray[np.bool_]:
 
 @compiled
 def _lead(
-    means: FloatMatrix,
-    weight: FloatMatrix,
-    order: IntMatrix,
+    means: FloatArray,
+    weight: FloatArray,
+    order: IntArray,
     limit: float,
     up_to_sign: bool,
     along: float,
     across: float,
-) -> tuple[IntMatrix, IntMatrix]:
+) -> tuple[IntArray, IntArray]:
     """Leader clustering: in the given order each mean joins the nearest leader within its reach, or leads."""
     S, r = means.shape
     label = np.empty(S, dtype=np.int64)
@@ -234,15 +234,15 @@ def _lead(
 class Groups(NamedTuple):
     """Vectors that agree within their noise."""
 
-    label: IntMatrix  # (S,) the group of each vector
-    sign: IntMatrix  # (S,) +1, or −1 where the vector is the opposite of its group's centre
-    centre: FloatMatrix  # (M, r)
-    weight: FloatMatrix  # (M,)
+    label: IntArray  # (S,) the group of each vector
+    sign: IntArray  # (S,) +1, or −1 where the vector is the opposite of its group's centre
+    centre: FloatArray  # (M, r)
+    weight: FloatArray  # (M,)
 
 
 def group(
-    vectors: FloatMatrix,
-    weight: FloatMatrix,
+    vectors: FloatArray,
+    weight: FloatArray,
     *,
     up_to_sign: bool = False,
     along: float = 0.0,

@@ -10,9 +10,11 @@ partition is `lfm.switching.partition`, that two features are one is `lfm.switch
 import itertools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix, InvalidInputError, check_real
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
+from lfm.checks import check_real
+from lfm.errors import InvalidInputError
 from lfm.solution import Solution
 from lfm.switching.partition import N_BINS, Activations, best_partition
 
@@ -28,7 +30,7 @@ MIN_RUNS = 4
 WORSE = 1.01  # a family shared out anew may leave so much more of X: drift, not error
 
 
-def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: NDArray[np.bool_]) -> Solution:
+def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray) -> Solution:
     """The solution with activations of different size in different features; itself where they are.
 
     Features keep their places, new ones are last. X (N, D); gap_before (N,) as for SwitchingZ.
@@ -69,7 +71,7 @@ def _families(solution: Solution) -> list[list[int]]:
     return families
 
 
-def _runs(column: BinaryMatrix, gap_before: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _runs(column: BinaryArray, gap_before: BoolArray) -> list[tuple[int, int]]:
     """(first, end) of each run of ones; a gap in time ends a run."""
     on = np.concatenate([[0], column, [0]]).astype(np.int64)
     starts = np.flatnonzero((on[1:-1] == 1) & ((on[:-2] == 0) | gap_before))
@@ -80,9 +82,7 @@ def _runs(column: BinaryMatrix, gap_before: NDArray[np.bool_]) -> list[tuple[int
 class _Edges:
     """The runs of feature k with the change of level at their edges, given what the solution leaves of X."""
 
-    def __init__(
-        self, solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_], k: int
-    ) -> None:
+    def __init__(self, solution: Solution, residual: FloatArray, gap_before: BoolArray, k: int) -> None:
         Z, W = solution.Z, solution.W
         switches = Z[1:] != Z[:-1]  # row t: from t to t + 1
         switches[:, k] = False
@@ -106,7 +106,7 @@ class _Edges:
         self.foreign = np.array(foreign, dtype=np.float64)
 
 
-def _spreads(solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_]) -> dict[int, float]:
+def _spreads(solution: Solution, residual: FloatArray, gap_before: BoolArray) -> dict[int, float]:
     """How much each feature's activations differ in size, relative; without features of few runs."""
     spreads = {}
     for k in (member for family in _families(solution) for member in family):
@@ -118,7 +118,7 @@ def _spreads(solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.b
 
 
 def _shared_out(
-    solution: Solution, residual: FloatMatrix, gap_before: NDArray[np.bool_], family: list[int], drift: float
+    solution: Solution, residual: FloatArray, gap_before: BoolArray, family: list[int], drift: float
 ) -> Solution | None:
     """The solution with the family's activations in classes of their own; None where that changes nothing."""
     parts = [_Edges(solution, residual, gap_before, k) for k in family]
@@ -154,12 +154,12 @@ def _shared_out(
     return _rebuilt(solution, family, parts, label, member, change, foreign)
 
 
-def _bins(rows: IntMatrix) -> IntMatrix:
+def _bins(rows: IntArray) -> IntArray:
     """The bin of each number of rows (1 and more): one for every doubling."""
     return np.minimum(np.log2(rows).astype(np.int64), N_BINS - 1)
 
 
-def _to_the_nearest(size: FloatMatrix, first: IntMatrix, end: IntMatrix, alike: float) -> IntMatrix:
+def _to_the_nearest(size: FloatArray, first: IntArray, end: IntArray, alike: float) -> IntArray:
     """(R,) rows from each activation to the nearest one of about its size: a thermostat's follow closely."""
     apart = np.maximum(first[:, None] - end[None, :], first[None, :] - end[:, None])
     other = (np.abs(size[:, None] - size[None, :]) <= alike) & (apart >= 0)
@@ -167,7 +167,7 @@ def _to_the_nearest(size: FloatMatrix, first: IntMatrix, end: IntMatrix, alike: 
     return np.asarray(np.maximum(nearest, 1), dtype=np.int64)
 
 
-def _without_doubtful(label: IntMatrix, a: Activations, member: IntMatrix) -> IntMatrix:
+def _without_doubtful(label: IntArray, a: Activations, member: IntArray) -> IntArray:
     """The partition with every class merged into its nearest in size that is not clearly apart from it."""
     label = label.copy()
     while True:
@@ -190,7 +190,7 @@ def _without_doubtful(label: IntMatrix, a: Activations, member: IntMatrix) -> In
         label[label == gone] = kept
 
 
-def _was_a_feature(pair: list[NDArray[np.bool_]], member: IntMatrix) -> bool:
+def _was_a_feature(pair: list[BoolArray], member: IntArray) -> bool:
     """Whether the smaller of two classes is most of what one feature was before."""
     small = min(pair, key=np.count_nonzero)
     return any(
@@ -199,13 +199,13 @@ def _was_a_feature(pair: list[NDArray[np.bool_]], member: IntMatrix) -> bool:
     )
 
 
-def _overlap(pair: list[NDArray[np.bool_]], a: Activations) -> bool:
+def _overlap(pair: list[BoolArray], a: Activations) -> bool:
     """Whether an activation of one class is on at the same time as one of the other."""
     one, other = pair
     return bool(np.any((a.first[one][:, None] < a.end[other]) & (a.first[other] < a.end[one][:, None])))
 
 
-def _same(label: IntMatrix, member: IntMatrix) -> bool:
+def _same(label: IntArray, member: IntArray) -> bool:
     """Whether two partitions are one up to the names of their classes."""
     pairs = np.unique(np.stack([label, member]), axis=1)
     return bool(pairs.shape[1] == len(np.unique(label)) == len(np.unique(member)))
@@ -215,10 +215,10 @@ def _rebuilt(
     solution: Solution,
     family: list[int],
     parts: list[_Edges],
-    label: IntMatrix,
-    member: IntMatrix,
-    change: FloatMatrix,
-    foreign: FloatMatrix,
+    label: IntArray,
+    member: IntArray,
+    change: FloatArray,
+    foreign: FloatArray,
 ) -> Solution:
     """The solution with the classes in the places of the features; activations without an edge stay."""
     classes = np.unique(label)

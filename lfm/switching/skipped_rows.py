@@ -6,15 +6,14 @@ short activation, it lies part of the way from its neighbours to a state of its 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.switching.segments import Segments, distance_limit
 
 HALF, WHOLE = 0.5, 1.1  # of a feature: more than half of such a row was in the new state
 
 
-def codes_of_neighbours(segments: Segments, Z: BinaryMatrix, passed: NDArray[np.bool_]) -> BinaryMatrix:
+def codes_of_neighbours(segments: Segments, Z: BinaryArray, passed: BoolArray) -> BinaryArray:
     """Z (S, J) where a segment that was `passed` (S,) has the code of the nearer of its neighbours not so."""
     present = np.flatnonzero(~passed)
     rows = np.flatnonzero(passed)
@@ -31,8 +30,8 @@ def codes_of_neighbours(segments: Segments, Z: BinaryMatrix, passed: NDArray[np.
 
 
 def with_short_activations(
-    segments: Segments, Z: BinaryMatrix, passed: NDArray[np.bool_], G: FloatMatrix, level: FloatMatrix
-) -> BinaryMatrix:
+    segments: Segments, Z: BinaryArray, passed: BoolArray, G: FloatArray, level: FloatArray
+) -> BinaryArray:
     """Z (S, J) where a segment that was `passed` (S,) may have one feature switched against its neighbour.
 
     That is where the row lies more than half way from the neighbour's state, within the noise, to that with

@@ -13,10 +13,9 @@ where none of them explains the segment, and then the most promising ones of thr
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 from lfm.switching.beam import BEAM, evidence, offer
 from lfm.switching.segments import Segments
 from lfm.switching.viterbi import SWITCH, closest_codes, code_numbers, glitch_costs
@@ -39,25 +38,25 @@ class Variation(NamedTuple):
 class Track(NamedTuple):
     """The codes of a sequence of segments."""
 
-    Z: BinaryMatrix  # (S, J)
+    Z: BinaryArray  # (S, J)
     cost: float  # −log evidence of the segment means above noise alone, plus switches
     chi2: float  # Σ of squared innovations in units of their covariance
-    glitch: NDArray[np.bool_]  # (S,) single rows that were passed over
+    glitch: BoolArray  # (S,) single rows that were passed over
 
 
 @compiled
 def _track(
-    means: FloatMatrix,
-    length: IntMatrix,
-    follows: NDArray[np.bool_],
-    G: FloatMatrix,
-    level: FloatMatrix,
-    closest: IntMatrix,
-    glitch_cost: FloatMatrix,
+    means: FloatArray,
+    length: IntArray,
+    follows: BoolArray,
+    G: FloatArray,
+    level: FloatArray,
+    closest: IntArray,
+    glitch_cost: FloatArray,
     drift: float,
     shape: float,
     thorough: bool,
-) -> tuple[IntMatrix, NDArray[np.bool_], float, float]:
+) -> tuple[IntArray, BoolArray, float, float]:
     """Codes and passed-over rows of the best hypothesis, its cost and chi²."""
     S, r = means.shape
     J = len(G)
@@ -311,8 +310,8 @@ def _track(
 
 def track_segments(
     segments: Segments,
-    G: FloatMatrix,
-    level: FloatMatrix,
+    G: FloatArray,
+    level: FloatArray,
     variation: Variation,
     *,
     thorough: bool = False,

@@ -10,7 +10,8 @@ feature. This is no equivalent solution (K falls by one), so it is no business o
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lfm.errors import FloatMatrix, check_real
+from lfm.arrays import FloatArray
+from lfm.checks import check_real
 from lfm.estimators.decoding import decode
 from lfm.solution import Solution
 
@@ -36,7 +37,7 @@ def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: fl
             return solution
 
 
-def twin_pairs(W: FloatMatrix, tolerance: float) -> list[tuple[int, int, int]]:
+def twin_pairs(W: FloatArray, tolerance: float) -> list[tuple[int, int, int]]:
     """(i, j, s) with i < j and ‖w_j − s·w_i‖ ≤ tolerance · the smaller norm, s = ±1, the nearest first."""
     size = np.linalg.norm(W, axis=1)
     found = []
@@ -50,7 +51,7 @@ def twin_pairs(W: FloatMatrix, tolerance: float) -> list[tuple[int, int, int]]:
     return [(i, j, sign) for _, i, j, sign in sorted(found)]
 
 
-def _merged(solution: Solution, X: FloatMatrix, i: int, j: int, sign: int) -> Solution | None:
+def _merged(solution: Solution, X: FloatArray, i: int, j: int, sign: int) -> Solution | None:
     """The solution with features i and j as one in the place of i; None where their sum is no such column."""
     Z, W = solution.Z, solution.W
     total = Z[:, i].astype(np.int64) + sign * Z[:, j].astype(np.int64)

@@ -12,10 +12,9 @@ and memory grow with J³ and not with 2^J.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.errors import BinaryMatrix, FloatMatrix, IntMatrix
 from lfm.estimators.decoding import decode
 from lfm.switching.segments import Segments, States, is_transition
 
@@ -29,15 +28,15 @@ _NODES = 2_000
 class Path(NamedTuple):
     """The codes of a sequence of segments."""
 
-    Z: BinaryMatrix  # (S, J)
+    Z: BinaryArray  # (S, J)
     cost: float  # misfit plus switches
-    glitch: NDArray[np.bool_]  # (S,) segments of one row that fit no code
+    glitch: BoolArray  # (S,) segments of one row that fit no code
 
 
 @compiled
 def _nearby(
-    best: IntMatrix, product: FloatMatrix, gram: FloatMatrix, weight: FloatMatrix, margin: float
-) -> tuple[IntMatrix, FloatMatrix, IntMatrix]:
+    best: IntArray, product: FloatArray, gram: FloatArray, weight: FloatArray, margin: float
+) -> tuple[IntArray, FloatArray, IntArray]:
     """Codes within three flips of the best one, their excess misfit, and how many, for each level.
 
     `product` (M, J) holds (m − b)·g_k. Flipping z_k by s_k = 1 − 2 z_k changes ½‖m − b − zG‖² by
@@ -77,7 +76,7 @@ def _nearby(
 
 
 @compiled
-def _insert(codes: IntMatrix, excess: FloatMatrix, count: IntMatrix, m: int, code: int, value: float) -> None:
+def _insert(codes: IntArray, excess: FloatArray, count: IntArray, m: int, code: int, value: float) -> None:
     """Keep the list of level m sorted by excess, at most _LIST long."""
     n = count[m]
     if n == _LIST:
@@ -106,8 +105,8 @@ def _ones(code: int) -> int:
 
 @compiled
 def _recursion(
-    codes: IntMatrix, misfit: FloatMatrix, count: IntMatrix, follows: NDArray[np.bool_], switch: float
-) -> tuple[IntMatrix, float]:
+    codes: IntArray, misfit: FloatArray, count: IntArray, follows: BoolArray, switch: float
+) -> tuple[IntArray, float]:
     """Index into each segment's list on the cheapest path, and its cost."""
     S, L = codes.shape
     back = np.zeros((S, L), dtype=np.int64)
@@ -137,25 +136,25 @@ def _recursion(
     return path, cost[path[S - 1]]
 
 
-def glitch_costs(segments: Segments) -> FloatMatrix:
+def glitch_costs(segments: Segments) -> FloatArray:
     """(S,) what passing over each segment costs: infinite for all that are longer than one row."""
     between = 0.5 * segments.mean.shape[1] + BETWEEN
     costs = np.where(is_transition(segments), min(between, GLITCH), GLITCH)
     return np.where(segments.length == 1, costs, np.inf)
 
 
-def code_numbers(Z: BinaryMatrix) -> IntMatrix:
+def code_numbers(Z: BinaryArray) -> IntArray:
     """The codes (M, J) as integers, feature k at bit k."""
     return Z.astype(np.int64) @ (1 << np.arange(Z.shape[1], dtype=np.int64))
 
 
-def closest_codes(levels: FloatMatrix, G: FloatMatrix) -> BinaryMatrix:
+def closest_codes(levels: FloatArray, G: FloatArray) -> BinaryArray:
     """The code whose sum of features is closest to each level (M, r): the best found in _NODES nodes."""
     return decode(levels, G, max_nodes=_NODES).Z
 
 
 def decode_segments(
-    segments: Segments, states: States, G: FloatMatrix, level: FloatMatrix, *, switch: float = SWITCH
+    segments: Segments, states: States, G: FloatArray, level: FloatArray, *, switch: float = SWITCH
 ) -> Path:
     """The cheapest path of codes for features G (J, r) above the level (r,) with all off."""
     S, J = len(segments.start), len(G)

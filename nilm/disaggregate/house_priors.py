@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from lfm import BernoulliZ, GaussianW, PassiveSign, Prior, Solution, SwitchingZ
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, FloatArray
 
 SWITCH = 1.0
 ONE_ROW_ON = 0.01
@@ -32,11 +32,11 @@ PAPER_WORDS = "waveforms are as small as possible (the paper's prior)"
 class ConsumesOrFeedsIn(PassiveSign):
     """PassiveSign that lets a generator pass: current straight against the voltage is free."""
 
-    def project(self, W: FloatMatrix) -> FloatMatrix:
+    def project(self, W: FloatArray) -> FloatArray:
         """Mean power of each row, then the row itself, (m, 1 + D)."""
         return np.column_stack([super().project(W), W])
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """Price max(0, −watts) · weight of each row, 0 where its cosine with the voltage is a generator's."""
         watts, current = W[:, 0], W[:, 1:]
         apparent = np.linalg.norm(current, axis=1) * np.linalg.norm(self.voltage) / len(self.voltage)
@@ -51,7 +51,7 @@ class ConsumesInTheSun(PassiveSign):
     Beside a generator the watts of a small appliance that runs by day can come out negative by mistake.
     """
 
-    def features(self, W: FloatMatrix) -> FloatMatrix:
+    def features(self, W: FloatArray) -> FloatArray:
         """Weight · max(0, −watts − SUNNY_W) of each row."""
         return np.asarray(self.weight * np.maximum(0.0, -W[:, 0] - SUNNY_W), dtype=np.float64)
 
@@ -66,7 +66,7 @@ class StateEvidence(Prior):
 
     gap_before: NDArray[np.bool_] = field(repr=False)  # (N,)
 
-    def columns(self, Z: BinaryMatrix) -> FloatMatrix:
+    def columns(self, Z: BinaryArray) -> FloatArray:
         """−log of the marginal probability of each column."""
         follows = ~self.gap_before[1:]
         before, after = Z[:-1][follows].astype(np.int64), Z[1:][follows].astype(np.int64)
@@ -84,7 +84,7 @@ class StateEvidence(Prior):
 
 
 def house_priors(
-    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool = False
+    gap_before: NDArray[np.bool_], voltage_v: FloatArray, *, feeds_in: bool, in_the_sun: bool = False
 ) -> tuple[list[Prior], str]:
     """The priors of a house, and what they say in words; gap_before (N,), voltage_v (D,).
 
@@ -98,7 +98,7 @@ def house_priors(
 
 
 def evidence_priors(
-    gap_before: NDArray[np.bool_], voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool = False
+    gap_before: NDArray[np.bool_], voltage_v: FloatArray, *, feeds_in: bool, in_the_sun: bool = False
 ) -> tuple[list[Prior], str]:
     """The evidence of on/off times and the sign of power, and what they say in words."""
     words = "the on and off times are the least surprising, and appliances consume"
@@ -120,6 +120,6 @@ def feeds_in(active_w: NDArray[np.float64]) -> bool:
     return int(np.count_nonzero(active_w < FEED_IN_W)) > max(1, len(active_w) // 1000)
 
 
-def _sign(voltage_v: FloatMatrix, *, feeds_in: bool, in_the_sun: bool) -> Prior:
+def _sign(voltage_v: FloatArray, *, feeds_in: bool, in_the_sun: bool) -> Prior:
     kind = ConsumesOrFeedsIn if feeds_in else ConsumesInTheSun if in_the_sun else PassiveSign
     return kind(NEGATIVE_WATT, voltage_v)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lfm import (
     GaussianW,
+    RankDeficientError,
     Solution,
     enumerate_candidates,
     hamming_error,
@@ -17,7 +18,6 @@ from lfm import (
     sample_candidates,
     synthetic,
 )
-from lfm.errors import RankDeficientError
 from nilm.disaggregate.house_priors import house_priors
 from nilm.experiments.hoppers import N_SAMPLES, N_STEPS
 from nilm.experiments.outcome import Outcome, Scale

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from lfm import diagnose
-from lfm.errors import BinaryMatrix, FloatMatrix
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.experiments.outcome import Outcome, Scale
 
 N_ROWS, N_FEATURES = 4, 3
@@ -25,7 +25,7 @@ IDENTIFIABLE = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.u
 NON_IDENTIFIABLE = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
 
-def features() -> FloatMatrix:
+def features() -> FloatArray:
     """W (3, 36) of the figure."""
     W = np.zeros((N_FEATURES, 6, 6))
     for k, pixels in enumerate(_IMAGES):
@@ -34,7 +34,7 @@ def features() -> FloatMatrix:
     return W.reshape(N_FEATURES, -1)
 
 
-def every_Z() -> BinaryMatrix:
+def every_Z() -> BinaryArray:
     """All 4096 binary matrices (4096, 4, 3); the bits of the index are the entries, row by row."""
     n_bits = N_ROWS * N_FEATURES
     codes = np.arange(2**n_bits)
@@ -42,7 +42,7 @@ def every_Z() -> BinaryMatrix:
     return bits.reshape(-1, N_ROWS, N_FEATURES).astype(np.uint8)
 
 
-def landscape(Z_true: BinaryMatrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def landscape(Z_true: BinaryArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Residual and ‖W‖_F of the best W (least squares, least norm) for every Z, each (4096,)."""
     X = Z_true.astype(np.float64) @ features()
     Zs = every_Z().astype(np.float64)
@@ -50,7 +50,7 @@ def landscape(Z_true: BinaryMatrix) -> tuple[NDArray[np.float64], NDArray[np.flo
     return np.linalg.norm(X - Zs @ W, axis=(1, 2)), np.linalg.norm(W, axis=(1, 2))
 
 
-def equivalent_solutions(Z_true: BinaryMatrix) -> pd.DataFrame:
+def equivalent_solutions(Z_true: BinaryArray) -> pd.DataFrame:
     """The zero-residual Z of full rank up to the order of columns, with their ‖W‖, smallest first."""
     residual, norm = landscape(Z_true)
     Zs = every_Z()
@@ -126,7 +126,7 @@ def run(scale: Scale) -> Outcome:
 
 
 def _draw_landscape(
-    axis: Axes, residual: NDArray[np.float64], norm: NDArray[np.float64], Z_true: BinaryMatrix, title: str
+    axis: Axes, residual: NDArray[np.float64], norm: NDArray[np.float64], Z_true: BinaryArray, title: str
 ) -> None:
     points = np.column_stack([residual, norm])
     codes = np.arange(len(points))

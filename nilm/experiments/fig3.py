@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lfm import RankDeficientError, enumerate_candidates, sample_candidates, synthetic
-from lfm.equivalence.counting import count_bases
-from lfm.errors import BinaryMatrix
+from lfm import RankDeficientError, count_bases, enumerate_candidates, sample_candidates, synthetic
+from lfm.arrays import BinaryArray
 from nilm.experiments.outcome import Outcome, Scale
 
 K = 6
@@ -17,23 +16,23 @@ FIRST_SEED = 3000
 MAX_FLATS = 300_000  # enough for an exact count in every draw seen
 
 
-def _iid(N: int, rng: np.random.Generator) -> BinaryMatrix:
+def _iid(N: int, rng: np.random.Generator) -> BinaryArray:
     return synthetic.constrained_states(N, K, (), rng)
 
 
-def _bias(N: int, rng: np.random.Generator) -> BinaryMatrix:
+def _bias(N: int, rng: np.random.Generator) -> BinaryArray:
     return synthetic.with_bias(synthetic.constrained_states(N, K - 1, (), rng))
 
 
-def _pdc(n_pdc: int) -> Callable[[int, np.random.Generator], BinaryMatrix]:
-    def draw(N: int, rng: np.random.Generator) -> BinaryMatrix:
+def _pdc(n_pdc: int) -> Callable[[int, np.random.Generator], BinaryArray]:
+    def draw(N: int, rng: np.random.Generator) -> BinaryArray:
         return synthetic.constrained_states(N, K, synthetic.random_dependencies(K, n_pdc, rng), rng)
 
     return draw
 
 
 # panel → how Z is drawn, and what the count converges to (None: it depends on the draw)
-PANELS: dict[str, tuple[Callable[[int, np.random.Generator], BinaryMatrix], int | None]] = {
+PANELS: dict[str, tuple[Callable[[int, np.random.Generator], BinaryArray], int | None]] = {
     "i.i.d.": (_iid, 1),
     "bias": (_bias, (K + 1) * 2 ** (K - 2)),
     "1 PDC": (_pdc(1), 3),
@@ -63,8 +62,8 @@ def trials(sizes: list[int], n_trials: int) -> Iterator[dict[str, object]]:
 
 
 def _regular(
-    draw: Callable[[int, np.random.Generator], BinaryMatrix], N: int, rng: np.random.Generator
-) -> tuple[BinaryMatrix, int]:
+    draw: Callable[[int, np.random.Generator], BinaryArray], N: int, rng: np.random.Generator
+) -> tuple[BinaryArray, int]:
     """A draw of rank K, and how many of lower rank (infinitely many equivalents) came before it."""
     rejected = 0
     while True:

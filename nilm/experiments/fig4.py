@@ -9,25 +9,25 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 
 from lfm import MEIBP, BinaryDecoder, LatentLasso, Solution, hamming_error, match_columns, synthetic
-from lfm.errors import FloatMatrix
+from lfm.arrays import FloatArray
 from nilm.experiments.hoppers import OURS, PAPERS, WITHOUT, our_hopper, with_both
 from nilm.experiments.outcome import Outcome, Scale
 
 K, N, NOISE = 14, 1000, 0.1
 FIRST_SEED = 4000  # the reported sets; development used seeds below 1000
 
-Estimate = Callable[[FloatMatrix, int, int], Solution]
+Estimate = Callable[[FloatArray, int, int], Solution]
 
 
-def _latent_lasso(X: FloatMatrix, K: int, seed: int) -> Solution:
+def _latent_lasso(X: FloatArray, K: int, seed: int) -> Solution:
     return LatentLasso(n_components=K, random_state=seed).fit(X).solution_
 
 
-def _meibp(X: FloatMatrix, K: int, seed: int) -> Solution:
+def _meibp(X: FloatArray, K: int, seed: int) -> Solution:
     return MEIBP(n_components=K, random_state=seed).fit(X).solution_
 
 
-def _binary_decoder(X: FloatMatrix, K: int, seed: int) -> Solution:
+def _binary_decoder(X: FloatArray, K: int, seed: int) -> Solution:
     return BinaryDecoder(n_components=K, random_state=seed).fit(X).solution_
 
 
@@ -118,7 +118,7 @@ _STYLES = {
 }
 
 
-def _example_images(scale: Scale) -> dict[str, FloatMatrix]:
+def _example_images(scale: Scale) -> dict[str, FloatArray]:
     """Panel (c): six features (6, D) of the truth, by LatentLasso and after our hopper, in one order.
 
     The example is the first set that LatentLasso gets wrong and the hopper right, or the twelfth.
@@ -139,7 +139,7 @@ def _example_images(scale: Scale) -> dict[str, FloatMatrix]:
     return images
 
 
-def _draw(figure: Figure, summary: pd.DataFrame, images: dict[str, FloatMatrix]) -> None:
+def _draw(figure: Figure, summary: pd.DataFrame, images: dict[str, FloatArray]) -> None:
     figure.set_layout_engine("constrained")
     above, below = np.asarray(figure.subfigures(2, 1, height_ratios=(3, 2))).tolist()
     axes = above.subplots(2, len(ESTIMATORS), sharex=True)

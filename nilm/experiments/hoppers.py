@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from lfm import GaussianW, Solution, enumerate_candidates, hop, sample_candidates
-from lfm.errors import FloatMatrix, RankDeficientError
+from lfm import GaussianW, RankDeficientError, Solution, enumerate_candidates, hop, sample_candidates
+from lfm.arrays import FloatArray
 
 N_SAMPLES = 1000  # N_s of Sec. 5
 N_STEPS = 1000  # M of Sec. 5
@@ -15,7 +15,7 @@ TOLERANCE = 0.01  # candidates may break about this share of the rows
 
 
 def papers_hopper(
-    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+    solution: Solution, X: FloatArray, rng: np.random.Generator, *, tolerance: float = TOLERANCE
 ) -> Solution:
     """Algorithm 1 (N_s = 1000) and Algorithm 2 (M = 1000, greedy, any regular U), ‖W‖² prior.
 
@@ -37,7 +37,7 @@ def papers_hopper(
 
 
 def our_hopper(
-    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+    solution: Solution, X: FloatArray, rng: np.random.Generator, *, tolerance: float = TOLERANCE
 ) -> Solution:
     """Complete enumeration, unimodular hop, the same ‖W‖² prior."""
     candidates = enumerate_candidates(
@@ -49,7 +49,7 @@ def our_hopper(
 
 
 def with_both(
-    solution: Solution, X: FloatMatrix, rng: np.random.Generator, *, tolerance: float = TOLERANCE
+    solution: Solution, X: FloatArray, rng: np.random.Generator, *, tolerance: float = TOLERANCE
 ) -> dict[str, Solution]:
     """The solution without, with the paper's and with our hopper.
 

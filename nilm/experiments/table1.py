@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from lfm import MEIBP, LatentLasso, Solution, enumerate_candidates
-from lfm.errors import FloatMatrix, RankDeficientError
+from lfm import MEIBP, LatentLasso, RankDeficientError, Solution, enumerate_candidates
+from lfm.arrays import FloatArray
 from nilm.experiments.hoppers import OURS, PAPERS, with_both
 from nilm.experiments.outcome import Outcome, Scale
 from nilm.music.spectra import SpectraOptions, power_spectra, read_audio
@@ -38,7 +38,7 @@ PAPER = {
 }
 
 
-def currents(scale: Scale) -> dict[str, FloatMatrix]:
+def currents(scale: Scale) -> dict[str, FloatArray]:
     """The weeks of current (N, D) at hand: simulated, summed from real cycles, and UK-DALE itself.
 
     A first look takes one day of one week of each kind.
@@ -59,7 +59,7 @@ def currents(scale: Scale) -> dict[str, FloatMatrix]:
     return weeks
 
 
-def piano(scale: Scale) -> dict[str, FloatMatrix]:
+def piano(scale: Scale) -> dict[str, FloatArray]:
     """The power spectra at hand: the paper's piece, rendered from MIDI, or else a synthesised tune."""
     piece = Path(scale.real_data) / "piano" / "bach_850.flac" if scale.real_data else None
     if piece and piece.is_file():

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from lfm import pairwise_dependencies
-from lfm.errors import BinaryMatrix, check_binary
+from lfm.arrays import BinaryArray
+from lfm.checks import check_binary
 from nilm.errors import InputFileError
 from nilm.experiments.outcome import Outcome, Scale
 
@@ -22,7 +23,7 @@ PAPER = {
 }
 
 
-def read_labels(path: Path) -> BinaryMatrix:
+def read_labels(path: Path) -> BinaryArray:
     """The label matrix Z (N, K) of a file: .npz with `Z`, .csv of zeros and ones, else LIBSVM multi-label.
 
     A CSV may start with a line of names. A LIBSVM line starts with the comma-separated labels of a row,
@@ -53,7 +54,7 @@ def _read_csv(path: Path) -> np.ndarray:
         )
 
 
-def _read_libsvm(path: Path) -> BinaryMatrix:
+def _read_libsvm(path: Path) -> BinaryArray:
     rows: list[list[str]] = []
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -81,7 +82,7 @@ def _read_libsvm(path: Path) -> BinaryMatrix:
     return Z
 
 
-def survey(name: str, Z: BinaryMatrix) -> dict[str, object]:
+def survey(name: str, Z: BinaryArray) -> dict[str, object]:
     """One row of the table: N, K, pairs of features that satisfy at least one PDC, and their share."""
     K = Z.shape[1]
     dependent = {(i, j) for i, j, _ in pairwise_dependencies(Z)}

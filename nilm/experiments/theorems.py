@@ -8,26 +8,26 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from lfm import diagnose
-from lfm.errors import BinaryMatrix
+from lfm.arrays import BinaryArray
 from lfm.synthetic import with_bias
 from nilm.experiments.outcome import Outcome, Scale
 
 
-def _every_row(K: int) -> BinaryMatrix:
+def _every_row(K: int) -> BinaryArray:
     return np.array(list(itertools.product((0, 1), repeat=K)), dtype=np.uint8)
 
 
-def _matrix(*rows: str) -> BinaryMatrix:
+def _matrix(*rows: str) -> BinaryArray:
     return np.array([[int(bit) for bit in row] for row in rows], dtype=np.uint8)
 
 
-def _transfer(Z: BinaryMatrix, U: ArrayLike) -> str:
+def _transfer(Z: BinaryArray, U: ArrayLike) -> str:
     product = Z.astype(np.int64) @ np.asarray(U)
     return "binary" if ((product == 0) | (product == 1)).all() else "not binary"
 
 
 # condition, witness Z, W (None: any of full rank), what the paper proves: (identifiable, number of solutions)
-CASES: list[tuple[str, BinaryMatrix, np.ndarray | None, bool, int | None]] = [
+CASES: list[tuple[str, BinaryArray, np.ndarray | None, bool, int | None]] = [
     (
         "Theorem 2, trivial H(Z): unit rows and the row of ones",
         _matrix("100", "010", "001", "111"),

@@ -11,9 +11,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lfm import MEIBP, GaussianW, Hop, LatentLasso, NonNegativeW, Solution, enumerate_candidates, hop
-from lfm.errors import FloatMatrix, RankDeficientError
-from lfm.hopper.corrections import CorrectionKind
+from lfm import (
+    MEIBP,
+    CorrectionKind,
+    GaussianW,
+    Hop,
+    LatentLasso,
+    NonNegativeW,
+    RankDeficientError,
+    Solution,
+    enumerate_candidates,
+    hop,
+)
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.music.pitches import Note, NoteScores, Pitch, nearest_pitches, notes_of, score_notes
 from nilm.music.spectra import Spectra, SpectraOptions
@@ -110,7 +120,7 @@ def transcribe_spectra(
     )
 
 
-def _hop(baseline: Solution, X: FloatMatrix, seed: int) -> Hop | None:
+def _hop(baseline: Solution, X: FloatArray, seed: int) -> Hop | None:
     """The hop with small, non-negative features; None where Z has dependent columns and no finite class."""
     try:
         candidates = enumerate_candidates(baseline.Z)

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.errors import BinaryMatrix
+from lfm.arrays import BinaryArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.recorded import recorded_models
 from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
+from nilm.timeline import gaps_before
 
 TimeArray = NDArray[np.datetime64]
 
@@ -35,7 +36,7 @@ class House:
     names: tuple[str, ...]  # (K,)
     machines: tuple[str, ...]  # (K,) what is plugged in: motor and heater are parts of one washing machine
     kinds: tuple[str, ...]  # (K,) words of nilm.results.Appliance.kind
-    Z: BinaryMatrix  # (N, K) which load is on in which row; column 0 is always on
+    Z: BinaryArray  # (N, K) which load is on in which row; column 0 is always on
     W: FloatArray  # (K, D) amps over one voltage cycle, at nominal voltage
     voltage_v: FloatArray  # (D,) volts over one cycle; its fundamental rises through 0 at index 0
     watts: FloatArray  # (K,) active power at nominal voltage
@@ -53,8 +54,7 @@ class House:
     @property
     def gap_before(self) -> Rows:
         """(N,) True where a row does not directly follow the one before it in time; the first row is True."""
-        step = np.timedelta64(round(self.interval_s * 1e9), "ns")
-        return np.concatenate(([True], np.diff(self.start_utc) != step))
+        return gaps_before(self.start_utc, self.interval_s)
 
 
 def simulated_house(
@@ -137,7 +137,7 @@ def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
     return [replace(m, watts=m.watts * float(s)) for m, s in zip(models[:n_appliances], spread, strict=False)]
 
 
-def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryMatrix, int]:
+def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryArray, int]:
     """Z (N, K) of full rank in which everything runs at least twice, and how many draws were thrown away."""
     for n_redrawn in range(_MAX_DRAWS):
         columns: dict[str, Rows] = {}

@@ -26,22 +26,15 @@ def recorded_models(
 ) -> tuple[list[Model], FloatArray, FloatArray]:
     """Models, voltage (D,) and recordings (K, R, D) of a house of recorded appliances, drawn by `rng`.
 
-    Column 0 is a parametric standby load; the others are n_appliances − 1 of the file's appliances. The
-    voltage is the mean recorded one at nominal size; currents keep the amps of the file, lose their DC (no
-    current transformer passes it) and are moved to start where the voltage's fundamental rises through zero.
+    Column 0 is a parametric standby load; the others are n_appliances − 1 of the file's appliances.
     """
-    names, current_a, voltage_v = _read(path)
+    names, current, voltage = recorded_cycles(path, n_points)
     distinct = np.unique(names)
     if n_appliances > len(distinct) + 1:
         raise OptionError(
             f"{path} holds {len(distinct)} appliances, so a house has at most {len(distinct) + 1} columns "
             f"with the always-on one; got n_appliances = {n_appliances}"
         )
-    late = _late(voltage_v)
-    voltage = resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
-    current = resample_cycle(current_a, n_points, shift=late)
-    voltage *= loads.NOMINAL_V / loads.rms(voltage)
-
     chosen = rng.permutation(distinct)[: n_appliances - 1].tolist()
     n_recordings = min(int(np.count_nonzero(names == name)) for name in distinct)
     groups = [rng.permutation(np.flatnonzero(names == name))[:n_recordings] for name in chosen]
@@ -53,6 +46,20 @@ def recorded_models(
     # A cooker hood runs only while something cooks, so it must be drawn after the cooker.
     order = sorted(range(len(models)), key=lambda k: models[k].only_with is not None)
     return [models[k] for k in order], voltage, recordings[order]
+
+
+def recorded_cycles(path: Path, n_points: int) -> tuple[np.ndarray, FloatArray, FloatArray]:
+    """Names (n,), currents (n, D) and the one voltage (D,) of the file's recordings.
+
+    The voltage is the mean recorded one at nominal size. Currents keep the amps of the file, lose their DC
+    (no current transformer passes it) and are moved to start where the voltage's fundamental rises through
+    zero.
+    """
+    names, current_a, voltage_v = _read(path)
+    late = _late(voltage_v)
+    voltage = resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
+    voltage *= loads.NOMINAL_V / loads.rms(voltage)
+    return names, resample_cycle(current_a, n_points, shift=late), voltage
 
 
 def _late(voltage_v: FloatArray) -> FloatArray:

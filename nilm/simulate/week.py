@@ -139,6 +139,7 @@ def _write_truth(path: Path, signal: Signal) -> None:
             watts=house.watts,
             voltage_v=house.voltage_v,
             start_utc=house.start_utc,
+            switch_utc=signal.switch_utc,
             interval_s=np.array(house.interval_s),
             amplitudes=signal.amplitudes,
             active_w=signal.watts(house.row_s).sum(axis=1),

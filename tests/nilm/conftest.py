@@ -185,12 +185,16 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             start_utc=house.start_utc,
             current_a=current.astype(np.float32),
             voltage_v=voltage.astype(np.float32),
+            measured_utc=house.start_utc,
+            duration_s=np.full(len(current), 120.0),
             mains_hz=np.full(len(current), 50.0),
             rms_v=rms_v,
             rms_a=rms_a,
             active_w=np.mean(current * voltage, axis=1),
             reactive_var=np.zeros(len(current)),
             apparent_va=rms_v * rms_a,
+            inrush=np.zeros(len(current)),
+            inrush_s=np.zeros(len(current)),
             n_cycles=np.full(len(current), 10, np.int16),
             source_file=np.full(len(current), "vi-1.flac"),
             flags=flags,
@@ -218,7 +222,7 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
                 Z=house.Z,
                 watts=house.watts,
                 amplitudes=amplitudes,
-                start_utc=house.start_utc,
+                switch_utc=house.start_utc,
             )
         return here
 

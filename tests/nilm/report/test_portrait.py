@@ -16,7 +16,7 @@ def result(week: Any) -> WeekResult:
 def varying(result: WeekResult, size: Any) -> Appliance:
     """An appliance of 100 W times `size`, on in every row."""
     on = np.ones(len(result.start_utc), dtype=np.uint8)
-    return replace(result.appliances[0], active_w=100.0, on=on, amplitude=size)
+    return replace(result.appliances[0], kind="motor", active_w=100.0, on=on, amplitude=size)
 
 
 def test_levels_are_listed_and_a_range_is_a_range(result: WeekResult) -> None:
