@@ -16,12 +16,15 @@ from lfm.estimators.latent_lasso import LatentLasso
 from lfm.estimators.meibp import MEIBP
 from lfm.hopper.corrections import Correction, CorrectionKind
 from lfm.hopper.hop import Hop, hop
+from lfm.least_squares import least_squares
 from lfm.metrics import hamming_error, match_columns, regulariser
 from lfm.priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
+from lfm.runs import runs_of_ones
 from lfm.solution import Solution, transform
 from lfm.switching.decoder import SwitchingDecoder
 from lfm.switching.siblings import separate_siblings
 from lfm.switching.twins import merge_twins
+from lfm.version import __version__
 
 __all__ = [
     "MEIBP",
@@ -48,6 +51,7 @@ __all__ = [
     "Solution",
     "SwitchingDecoder",
     "SwitchingZ",
+    "__version__",
     "count_bases",
     "decode_rows",
     "diagnose",
@@ -55,12 +59,14 @@ __all__ = [
     "hamming_error",
     "hop",
     "lattice_index",
+    "least_squares",
     "match_columns",
     "merge_twins",
     "nonbinarity",
     "pairwise_dependencies",
     "random_equivalent",
     "regulariser",
+    "runs_of_ones",
     "sample_candidates",
     "separate_siblings",
     "synthetic",

@@ -9,7 +9,29 @@ from lfm.errors import InvalidInputError
 
 
 def regulariser(W: ArrayLike) -> float:
-    """E_Reg = ‖W‖_F / (KD) for W of shape (K, D)."""
+    """E_Reg = ‖W‖_F / (KD): how large the features are on average (Sec. 5).
+
+    Parameters
+    ----------
+    W : array of shape (K, D)
+        One feature per row.
+
+    Returns
+    -------
+    float
+        At least 0, in the unit of W.
+
+    Raises
+    ------
+    InvalidInputError
+        Where W is empty, not finite, or not a matrix.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.regulariser([[3.0, 4.0]])
+    2.5
+    """
     W = check_real("W", W)
     if W.size == 0:
         raise InvalidInputError(f"W has shape {W.shape}; at least one feature of length one is needed")
@@ -17,9 +39,29 @@ def regulariser(W: ArrayLike) -> float:
 
 
 def match_columns(Z: ArrayLike, Z_true: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The pairs (columns of Z, columns of Z_true) of the assignment with the fewest differing bits.
+    """Which column of Z belongs to which column of Z_true: the assignment with the fewest differing bits.
 
-    Where the two have different numbers of columns, min(K, K_true) pairs come back.
+    Parameters
+    ----------
+    Z, Z_true : arrays of shape (N, K) and (N, K_true)
+        Zeros and ones, for the same N rows.
+
+    Returns
+    -------
+    columns, columns_true : arrays of int
+        Column columns[i] of Z goes with column columns_true[i] of Z_true. There are min(K, K_true) pairs.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the two have different numbers of rows, or are not binary.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> columns, columns_true = lfm.match_columns([[0, 1], [1, 1]], [[1, 0], [1, 1]])
+    >>> columns.tolist(), columns_true.tolist()
+    ([0, 1], [1, 0])
     """
     Z = check_binary("Z", Z)
     Z_true = check_binary("Z_true", Z_true)
@@ -35,10 +77,31 @@ def match_columns(Z: ArrayLike, Z_true: ArrayLike) -> tuple[NDArray[np.intp], ND
 
 
 def hamming_error(Z: ArrayLike, Z_true: ArrayLike) -> float:
-    """E_Hamm = min over permutations of ‖Zσ − Z_true‖₀ / (N K), between 0 and 1.
+    """E_Hamm = min over permutations of ‖Zσ − Z_true‖₀ / (NK): the share of wrong bits (Sec. 5).
 
-    Where the two have different numbers of columns the shorter is filled up with columns of zeros, and
-    K is the larger of the two.
+    Parameters
+    ----------
+    Z, Z_true : arrays of shape (N, K) and (N, K_true)
+        Zeros and ones, for the same N rows. Where the numbers of columns differ, the smaller matrix is
+        filled up with columns of zeros, and K is the larger number.
+
+    Returns
+    -------
+    float
+        Between 0 (equal up to the order of columns) and 1.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the two have different numbers of rows, or are not binary.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.hamming_error([[0, 1], [1, 1]], [[1, 0], [1, 1]])
+    0.0
+    >>> lfm.hamming_error([[0], [1]], [[1, 0], [1, 1]])
+    0.5
     """
     rows, columns = match_columns(Z, Z_true)
     Z, Z_true = check_binary("Z", Z), check_binary("Z_true", Z_true)

@@ -22,10 +22,23 @@ from lfm.solution import Solution
 
 
 class Prior:
-    """A part of the objective; both terms are zero unless a subclass says otherwise.
+    """A part of the objective that `hop` minimises. Subclass it to write a prior of your own.
 
-    A subclass whose `features` are never negative may say so: exact support (`lfm.hopper.support`) then needs
-    to look at fewer solutions.
+    Override `columns` (a price for each column of Z), `features` (a price for each row of W), or both. What
+    is not overridden costs nothing. Prices are finite numbers; the lower, the more probable.
+
+    A subclass whose `features` are never negative may set `features_never_negative = True`. The support of
+    a hop is then exact more often.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> class FewOnes(lfm.Prior):
+    ...     def columns(self, Z):
+    ...         return 0.1 * Z.sum(axis=0)
+    >>> solution = lfm.Solution([[1, 0], [1, 1]], [[3.0], [1.0]])
+    >>> round(FewOnes().value(solution), 6)
+    0.3
     """
 
     features_never_negative: ClassVar[bool] = False
@@ -49,7 +62,24 @@ class Prior:
 
 @dataclass(frozen=True)
 class GaussianW(Prior):
-    """τ‖W‖²_F, the paper's prior on features; the hopper keeps it by rank-one updates, O(1) per exchange."""
+    """τ‖W‖²_F: small features are more probable. This is the paper's prior, and the fastest one.
+
+    Parameters
+    ----------
+    tau : float
+        Weight τ, finite and at least 0, in objective per squared unit of W.
+
+    Raises
+    ------
+    InvalidInputError
+        Where tau is negative or not finite.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.GaussianW(0.5).value(lfm.Solution([[1]], [[3.0, 4.0]]))
+    12.5
+    """
 
     features_never_negative = True
 
@@ -65,7 +95,24 @@ class GaussianW(Prior):
 
 @dataclass(frozen=True)
 class LaplaceW(Prior):
-    """τ‖W‖₁: features are localised."""
+    """τ‖W‖₁: features with few large entries are more probable.
+
+    Parameters
+    ----------
+    tau : float
+        Weight τ, finite and at least 0, in objective per unit of W.
+
+    Raises
+    ------
+    InvalidInputError
+        Where tau is negative or not finite.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.LaplaceW(0.5).value(lfm.Solution([[1]], [[3.0, -4.0]]))
+    3.5
+    """
 
     features_never_negative = True
 
@@ -81,7 +128,24 @@ class LaplaceW(Prior):
 
 @dataclass(frozen=True)
 class NonNegativeW(Prior):
-    """weight × the sum of the negative parts of W: spectra and powers are not negative."""
+    """weight × the sum of the negative parts of W: spectra and powers are not negative.
+
+    Parameters
+    ----------
+    weight : float
+        Finite and at least 0, in objective per unit of W.
+
+    Raises
+    ------
+    InvalidInputError
+        Where weight is negative or not finite.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.NonNegativeW(2.0).value(lfm.Solution([[1]], [[3.0, -4.0]]))
+    8.0
+    """
 
     features_never_negative = True
 
@@ -97,7 +161,26 @@ class NonNegativeW(Prior):
 
 @dataclass(frozen=True)
 class PassiveSign(Prior):
-    """weight × negative watts, where watts = mean(w · voltage) over the cycle: appliances consume."""
+    """weight × negative watts, where watts = mean(w · voltage) over the cycle: appliances consume.
+
+    Parameters
+    ----------
+    weight : float
+        Finite and at least 0, in objective per watt.
+    voltage : array of shape (D,)
+        One cycle of the voltage, in volts, as long as a row of W.
+
+    Raises
+    ------
+    InvalidInputError
+        Where weight is negative, or voltage is empty or of another length than the rows of W.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.PassiveSign(1.0, [10.0, -10.0]).value(lfm.Solution([[1]], [[-2.0, 2.0]]))
+    20.0
+    """
 
     features_never_negative = True
 
@@ -126,10 +209,26 @@ class PassiveSign(Prior):
 
 @dataclass(frozen=True)
 class BernoulliZ(Prior):
-    """weight × the number of ones; a column that is on in every row is free.
+    """weight × the number of ones: features are off most of the time. A column that is always on is free.
 
-    An always-on column says nothing about when, and priced by its rows it would outweigh everything else
-    (docs/decisions/0030).
+    An always-on column says nothing about when it is on. Priced by its rows, it would outweigh everything
+    else (docs/decisions/0030).
+
+    Parameters
+    ----------
+    weight : float
+        Finite and at least 0, in objective per row that is on.
+
+    Raises
+    ------
+    InvalidInputError
+        Where weight is negative or not finite.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.BernoulliZ(0.5).value(lfm.Solution([[1, 0], [1, 1]], [[3.0], [1.0]]))
+    0.5
     """
 
     weight: float
@@ -147,8 +246,24 @@ class BernoulliZ(Prior):
 class SwitchingZ(Prior):
     """weight × the number of switches, Σ_t (z_{t+1} − z_t)²: appliances switch rarely.
 
-    `gap_before` (N,) of booleans is True where row n does not directly follow row n − 1 in time; a change
-    across a gap is not counted.
+    Parameters
+    ----------
+    weight : float
+        Finite and at least 0, in objective per switch.
+    gap_before : array of N booleans, optional
+        True where row n does not directly follow row n − 1 in time. A change across a gap costs nothing.
+        Default: no gaps.
+
+    Raises
+    ------
+    InvalidInputError
+        Where weight is negative, or gap_before is not a vector of one boolean per row of Z.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.SwitchingZ(2.0).value(lfm.Solution([[0], [1], [1], [0]], [[1.0]]))
+    4.0
     """
 
     weight: float

@@ -20,7 +20,31 @@ _CHUNK = 4_000_000  # numbers held at once
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Z (N, K) of zeros and ones, who is on; W (K, D), one feature per row. Both are read-only copies."""
+    """A solution of X ≈ ZW: who is on in each row, and what each feature looks like.
+
+    Both matrices are kept as read-only copies.
+
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones. Z[n, k] is 1 where feature k is on in row n.
+    W : array of shape (K, D)
+        Finite real numbers, one feature per row, in the unit of X.
+
+    Raises
+    ------
+    InvalidInputError
+        Where Z is not binary, W is not finite, or their numbers of features differ.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> solution = lfm.Solution([[1, 0], [1, 1]], [[3.0, 4.0], [1.0, 0.0]])
+    >>> solution.N, solution.K, solution.D
+    (2, 2, 2)
+    >>> solution.residual([[3.0, 4.0], [4.0, 4.0]])
+    0.0
+    """
 
     Z: BinaryArray
     W: FloatArray
@@ -76,10 +100,36 @@ class Solution:
 
 
 def transform(solution: Solution, U: ArrayLike) -> Solution:
-    """The equivalent solution (ZU, U⁻¹W), with the same product ZW.
+    """The equivalent solution (ZU, U⁻¹W), which has the same product ZW.
 
-    U is a regular (K, K) matrix, usually of integers. NotEquivalentError if U is singular or if ZU is
-    not binary.
+    Parameters
+    ----------
+    solution : Solution
+        Where to start from.
+    U : array of shape (K, K)
+        A regular matrix, usually of integers.
+
+    Returns
+    -------
+    Solution
+        Its Z is ZU and its W is U⁻¹W.
+
+    Raises
+    ------
+    NotEquivalentError
+        Where U is singular, or ZU is not binary.
+    InvalidInputError
+        Where U does not have the shape (K, K).
+
+    Examples
+    --------
+    Feature 0 is always on. So feature 1 may as well be inverted:
+
+    >>> import lfm
+    >>> solution = lfm.Solution([[1, 0], [1, 1]], [[3.0], [1.0]])
+    >>> inverted = lfm.transform(solution, [[1, 1], [0, -1]])
+    >>> inverted.Z.tolist(), inverted.W.tolist()
+    ([[1, 1], [1, 0]], [[4.0], [-1.0]])
     """
     if not isinstance(solution, Solution):
         raise InvalidInputError(

@@ -125,7 +125,7 @@ def publish_week(
         return out_dir / "report.html"
     log.info("%s %s: making the report (%s)", house, week, reason)
     rows = _metered_rows(read_week(waveforms_path), hopped)
-    catalogue, usable, notes = _catalogue(catalogue_path, house, hopped_path.parent.parent)
+    catalogue, usable, notes = _catalogue(catalogue_path, house, hopped_path.parent.parent, week)
     around = _surroundings(sources, hopped, rows, catalogue, notes=notes)
     result, record = build_week(
         hopped,
@@ -232,13 +232,15 @@ def _quality(quality: Quality, hopped: Hopped) -> Quality:
     return replace(quality, coverage=coverage, notes=(*quality.notes, words))
 
 
-def _catalogue(path: Path, house: str, solutions_folder: Path) -> tuple[Catalogue, bool, tuple[str, ...]]:
+def _catalogue(
+    path: Path, house: str, solutions_folder: Path, week: str
+) -> tuple[Catalogue, bool, tuple[str, ...]]:
     """The catalogue, whether it may be written, and a note where it could not be used."""
     try:
-        return read_catalogue(path, house, solutions_folder=solutions_folder), True, ()
+        return read_catalogue(path, house, solutions_folder=solutions_folder, week=week), True, ()
     except InputFileError as error:
         log.warning("%s: the catalogue is not used: %s", house, error)
-        own = read_catalogue(None, house, solutions_folder=solutions_folder)
+        own = read_catalogue(None, house, solutions_folder=solutions_folder, week=week)
         return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
 
 

@@ -144,6 +144,8 @@ class CatalogueChanges:
     new: tuple[str, ...]  # appliance_ids
     gone: tuple[str, ...]  # names of appliances not seen this week
     changed: tuple[str, ...]  # sentences: "A03 kettle: 2.8 kW, was 3.0 kW"
+    contradictions: tuple[str, ...] = ()  # sentences: which id may be wrong, and what speaks against it
+    renamed: tuple[str, ...] = ()  # sentences: "A03 kettle: formerly shown as “2.8 kW heater”"
 
 
 @dataclass(frozen=True)

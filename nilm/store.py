@@ -192,16 +192,26 @@ def write_json(path: Path, value: Any, *, durable: bool = True) -> None:
     write_bytes(path, canonical_json(value).encode("utf-8"), durable=durable)
 
 
-def read_json(path: Path) -> Any:
-    """What a JSON file holds; InputFileError if it is missing or is not JSON."""
+def read_json(path: Path, *, cure: str = "delete it, the next run writes it anew") -> Any:
+    """What a JSON file holds; InputFileError if it is missing or is not JSON, with `cure` as what to do."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputFileError(
-            f"{path} is not JSON ({error}); delete it, the next run writes it anew"
-        ) from error
+        raise InputFileError(f"{path} is not JSON ({error}); {cure}") from error
+
+
+@contextmanager
+def change_lock(path: Path) -> Iterator[None]:
+    """Hold the lock under which a file that several processes change is read, changed and written.
+
+    The lock is the hidden file `.<name>.lock` beside it. It is not re-entrant.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (path.parent / f".{path.name}.lock").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

@@ -16,11 +16,12 @@ from nilm.appliances.build import (
     EARLIER_WEEK,
     Load,
     build_appliances,
+    look_of,
     measure_loads,
     name_loads,
     suggested_parts,
 )
-from nilm.appliances.catalogue import Catalogue, Sighting, WeekRecord, changes, identify
+from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, changes, identify
 from nilm.appliances.certainty import certainty_in_words
 from nilm.appliances.correction_words import corrections_in_words
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
@@ -76,22 +77,23 @@ def build_week(
     factorised = hopped.factorised
     house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
     loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
-    found_ids = identify(
-        around.catalogue,
-        week,
-        solution=solution_digest,
-        current_a=hopped.solution.W,
-        kinds=[load.kind for load in loads],
-        energy_kwh=[load.energy_kwh for load in loads],
-    )
-    ids = around.analyst.joined(found_ids)
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
+    observed_s = float(rows.duration_s.sum())
+    looks = [look_of(load, match, observed_s=observed_s) for load, match in zip(loads, matches, strict=True)]
+    identity = identify(
+        around.catalogue,
+        week,
+        looks,
+        solution=solution_digest,
+        energy_kwh=[load.energy_kwh for load in loads],
+        called=around.analyst.names,
+    )
+    ids = around.analyst.joined(identity.ids)
     parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
     known = _joined(around.catalogue, around.analyst)
     before = known.before(week)
-    observed_s = float(rows.duration_s.sum())
     names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
@@ -102,7 +104,8 @@ def build_week(
         parts=parts,
         indistinguishable=certainty.indistinguishable,
     )
-    sightings = _sightings(loads, ids, names, before)
+    own = around.catalogue.weeks.get(week)
+    sightings = _sightings(looks, ids, names, before, own.sightings if own else ())
     metered_kwh = energy_kwh(rows.metered_w, rows.duration_s)
     explained_kwh = sum(a.energy_kwh for a in appliances)
     result = WeekResult(
@@ -125,31 +128,40 @@ def build_week(
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
         scores=_scores(hopped, loads, ids, rows, matches, around),
-        catalogue=changes(known, week, sightings),
+        catalogue=changes(known, week, sightings, identity=identity),
         provenance=around.provenance,
         row_s=rows.duration_s,
     )
     # The catalogue keeps the ids as they were found: a merge can be undone.
-    return result, WeekRecord(solution_digest, _with_ids(sightings, found_ids))
+    return result, WeekRecord(solution_digest, _with_ids(sightings, identity.ids), identity.doubts)
 
 
 def _sightings(
-    loads: Sequence[Load],
+    looks: Sequence[Look],
     ids: Sequence[str],
     names: Sequence[Name],
     before: Mapping[str, Sighting],
+    own: Sequence[Sighting],
 ) -> tuple[Sighting, ...]:
-    """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there."""
+    """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there.
+
+    `own` is what this week's record held so far: a name that it no longer has is kept as the former one.
+    """
+    so_far = {s.appliance_id: s for s in own}
+
+    def formerly(appliance_id: str, name: str) -> str:
+        was = so_far.get(appliance_id)
+        return "" if was is None else was.name if was.name != name else was.formerly
+
     return tuple(
         Sighting(
             i,
             name.text,
-            load.kind,
-            load.active_w,
-            load.current_a,
+            look,
             before[i].name_source if name.source == EARLIER_WEEK else name.source,
+            formerly(i, name.text),
         )
-        for i, name, load in zip(ids, names, loads, strict=True)
+        for i, name, look in zip(ids, names, looks, strict=True)
     )
 
 

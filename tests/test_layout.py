@@ -1,6 +1,9 @@
 """Conventions of the repository, held by reading its source."""
 
 import ast
+import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,14 @@ def test_constraints_are_plain_pins() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     assert lines
     assert all(line.count("==") == 1 and "@" not in line and "/" not in line for line in lines)
+
+
+def test_everything_imported_is_a_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [name for group in ("dask", "midi") for name in project["optional-dependencies"][group]]
+    declared = {
+        re.split(r"[<>=!~\[ ]", name)[0].replace("-", "_") for name in project["dependencies"] + extras
+    }
+    modules = {m: imported(m) for room in ("lfm", "nilm", "flows") for m in (ROOT / room).rglob("*.py")}
+    names = set().union(*modules.values()) - set(sys.stdlib_module_names) - {"lfm", "nilm", "flows"}
+    assert {"scikit_learn" if name == "sklearn" else name for name in names} <= declared

@@ -25,11 +25,35 @@ _SAMPLES_AT_ONCE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Vectors u, one per row, that may stand as columns of U; sorted by f, then by entries.
+    """Vectors u that may stand as columns of U, one per row, sorted by f, then by entries.
 
-    `numerators` (n, K) over the common `denominator` are exact; `f` (n,) = f(Zu). `complete`: no u with
-    f(Zu) ≤ max_nonbinarity is missing, fractions included. `nodes`: visited in the search, or samples
-    drawn. `index`: the lattice index of Z where fractions were searched for, else 1.
+    Made by `enumerate_candidates` and `sample_candidates`.
+
+    Attributes
+    ----------
+    numerators : array of int, shape (n, K)
+        The exact entries of the candidates, times `denominator`.
+    denominator : int
+        Common to all candidates; 1 where they are integers.
+    f : array of int, shape (n,)
+        f(Zu) of each candidate: 0 where Zu is binary.
+    complete : bool
+        True where no u with f(Zu) ≤ max_nonbinarity is missing, fractions included.
+    nodes : int
+        Nodes that the search visited, or samples that were drawn.
+    max_nonbinarity : int
+        The largest f that was asked for.
+    index : int
+        The lattice index of Z where fractions were searched for, else 1.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> candidates = lfm.enumerate_candidates([[1, 0], [1, 1]])
+    >>> len(candidates), candidates.complete
+    (3, True)
+    >>> candidates.U.tolist()
+    [[0, 1], [1, -1], [1, 0]]
     """
 
     numerators: IntArray
@@ -91,12 +115,36 @@ def _with_unit_vectors(numerators: IntArray, f: IntArray, denominator: int) -> t
 
 
 def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = MAX_NODES) -> Candidates:
-    """Every u ≠ 0 with Zu integer and f(Zu) ≤ max_nonbinarity, with a certificate of completeness.
+    """Every u ≠ 0 for which Zu is integer and close enough to binary, with a certificate of completeness.
 
-    Z (N, K) binary of rank K; RankDeficientError otherwise, because infinitely many u exist then. Where the
-    lattice index of Z is above 1 the u with fractions are found too. `max_nonbinarity` counts, in rows, how
-    far Zu may be from binary (0: strict). `max_nodes` bounds the search (about ten million nodes per
-    second); when it is spent, `.complete` is False.
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones, of rank K.
+    max_nonbinarity : int, default 0
+        The largest f(Zu) that is allowed, at least 0. It counts, in rows, how far Zu may be from binary.
+    max_nodes : int, optional
+        Most nodes that the search visits, at least 1. When they are spent, `.complete` is False.
+
+    Returns
+    -------
+    Candidates
+        With fractions where the lattice index of Z is above 1.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K, because infinitely many u exist then.
+    InvalidInputError
+        Where Z is not binary, or a limit is not a whole number in its range.
+
+    Examples
+    --------
+    A feature that is always on lets the other one be inverted:
+
+    >>> import lfm
+    >>> lfm.enumerate_candidates([[1, 0], [1, 1]]).U.tolist()
+    [[0, 1], [1, -1], [1, 0]]
     """
     Z = check_binary("Z", Z)
     try:
@@ -137,10 +185,39 @@ def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: i
 def sample_candidates(
     Z: ArrayLike, *, n_samples: int, decay: float = math.inf, rng: np.random.Generator
 ) -> Candidates:
-    """Columns u found by Algorithm 1: points of a sphere, rounded to integers; never known to be complete.
+    """Columns u found by Algorithm 1: random points of a sphere, rounded to integers; never known to be all.
 
-    `decay` is the λ of f* ~ exp(−λf*): infinite is the strict sampler, which keeps u only if f(Zu) = 0
-    (erratum E7); finite keeps every u ≠ 0. The radius is √(‖μ‖² + 2f*) (erratum E1).
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones, of rank K.
+    n_samples : int
+        Points that are drawn, at least 1.
+    decay : float, default math.inf
+        The λ > 0 of f* ~ exp(−λf*), where √(‖μ‖² + 2f*) is the radius (erratum E1). Infinity is the strict
+        sampler, which keeps u only if f(Zu) = 0 (erratum E7); a finite λ keeps every u ≠ 0.
+    rng : numpy.random.Generator
+        Source of the randomness.
+
+    Returns
+    -------
+    Candidates
+        The distinct ones, with the unit vectors among them.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K.
+    InvalidInputError
+        Where an argument is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> found = lfm.sample_candidates([[1, 0], [1, 1]], n_samples=100, rng=np.random.default_rng(0))
+    >>> len(found), found.complete
+    (3, False)
     """
     Z = check_binary("Z", Z)
     n_samples = check_whole("n_samples", n_samples, least=1)

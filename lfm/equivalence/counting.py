@@ -26,7 +26,23 @@ _DEPTH = 4  # columns contracted one after another for a lower bound
 
 
 class BaseCount(NamedTuple):
-    """The number of bases, or proven bounds `n` and `at_most` where `exact` is False."""
+    """How many regular matrices U can be built of given columns, up to their order.
+
+    Attributes
+    ----------
+    n : int
+        The number, or a proven lower bound where `exact` is False.
+    exact : bool
+        Whether n is the number itself.
+    at_most : int
+        A proven upper bound; n where exact.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.BaseCount(n=3, exact=True, at_most=3).n
+    3
+    """
 
     n: int
     exact: bool
@@ -239,10 +255,29 @@ def _upright(vectors: IntArray) -> IntArray:
 
 
 def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = MAX_FLATS) -> BaseCount:
-    """The number of sets of K linearly independent rows of `vectors` (n, K).
+    """The number of sets of K linearly independent rows of `vectors`.
 
-    The rows are the columns u of the U ∈ H(Z), times their common `denominator`, and include every unit
-    vector; at most `max_flats` flats are met per connected part before bounds are taken instead.
+    Parameters
+    ----------
+    vectors : array of int, shape (n, K)
+        The columns of the U ∈ H(Z), times their common denominator. Every unit vector is among them: pass
+        `candidates.numerators`.
+    denominator : int, default 1
+        The common denominator: pass `candidates.denominator`.
+    max_flats : int, optional
+        Most flats that are met in one connected part before bounds are taken instead. More take more time.
+
+    Returns
+    -------
+    BaseCount
+        The number, or two proven bounds of it.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> candidates = lfm.enumerate_candidates([[1, 0], [1, 1]])
+    >>> lfm.count_bases(candidates.numerators)
+    BaseCount(n=3, exact=True, at_most=3)
     """
     log_largest = _log_largest_minor(int(vectors.shape[1]), denominator)
     return _count(vectors, np.ones(len(vectors), dtype=np.int64), log_largest, max_flats, _DEPTH)

@@ -9,7 +9,14 @@ from lfm.checks import check_binary
 
 
 class Pdc(enum.Enum):
-    """How feature i binds feature j in every row."""
+    """How feature i binds feature j in every row: the pairwise dependency conditions of Theorem 4.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.Pdc.DISJOINT.value
+    'i on ⇒ j off'
+    """
 
     DISJOINT = "i on ⇒ j off"  # PDC1
     IMPLIES = "i on ⇒ j on"  # PDC2
@@ -17,9 +24,29 @@ class Pdc(enum.Enum):
 
 
 def pairwise_dependencies(Z: ArrayLike) -> list[tuple[int, int, Pdc]]:
-    """Every (i, j, condition) with i < j that holds in all rows of Z (N, K), from ZᵀZ alone.
+    """Every pair of features that is tied together in all rows, and how.
 
-    A pair can satisfy two conditions (equal columns imply each other), and then stands twice.
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones.
+
+    Returns
+    -------
+    list of (int, int, Pdc)
+        (i, j, condition) with i < j, sorted. A pair can satisfy two conditions (equal columns imply each
+        other); it is then listed twice.
+
+    Raises
+    ------
+    InvalidInputError
+        Where Z is not binary.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.pairwise_dependencies([[1, 0], [0, 1], [0, 0]])
+    [(0, 1, <Pdc.DISJOINT: 'i on ⇒ j off'>)]
     """
     Z = check_binary("Z", Z)
     gram = Z.T.astype(np.float64) @ Z

@@ -169,7 +169,30 @@ def row_lattice(distinct: BinaryArray) -> RowLattice:
 def lattice_index(Z: ArrayLike) -> int:
     """The gcd of the K×K minors of Z: 1 for a Z whose rows generate all integer vectors.
 
-    RankDeficientError where Z (N, K) has rank below K, since every minor is then zero.
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones, of rank K.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K, because every minor is then zero.
+    InvalidInputError
+        Where Z is not binary.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.lattice_index([[1, 0], [1, 1]])
+    1
+    >>> lfm.lattice_index([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    2
     """
     Z = check_binary("Z", Z)
     rows = distinct_rows(Z).rows

@@ -18,14 +18,47 @@ from lfm.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """What is known about the uniqueness of Z (N, K), and of (Z, W) where W was given.
+    """What is known about the uniqueness of a solution. Made by `diagnose`.
 
-    `identifiable`: True is proved (no other column exists), False is proved (`witness` U gives another
-    solution), None is unknown; `reason` says why in words. `n_equivalent` is |H(Z)/S_K|, exact or (see
-    `n_equivalent_is_exact`) a proven lower bound, with `n_equivalent_at_most` a proven upper one; infinite
-    where rank(Z) < K. `candidates` and `lattice_index` are None in that case. `integer_certificate`: the rows
-    of Z generate all integer vectors, so that every U ∈ H(Z) is integer (this contains both integer
-    conditions of the paper). `full_rows`: all 2^K rows occur (Theorem 3).
+    Attributes
+    ----------
+    identifiable : bool or None
+        True is proved: no other column exists. False is proved: `witness` gives another solution. None is
+        unknown.
+    reason : str
+        Why, in words.
+    witness : array of shape (K, K) or None
+        A U that leads to another solution.
+    n_equivalent : float
+        |H(Z)/S_K|, the number of equivalent solutions up to the order of features. Exact where
+        `n_equivalent_is_exact`, else a proven lower bound. Infinite where rank(Z) < K.
+    n_equivalent_is_exact : bool
+        Whether n_equivalent is the number itself.
+    n_equivalent_at_most : float
+        A proven upper bound.
+    candidates : Candidates or None
+        The columns that U may have; None where rank(Z) < K.
+    dependencies : tuple of (int, int, Pdc)
+        Pairs of features that are tied together.
+    bias_features : tuple of int
+        Features that are always on.
+    full_rows : bool
+        Whether all 2^K rows occur (Theorem 3).
+    rank_Z, rank_W : int
+        The ranks; rank_W is None where W was not given.
+    integer_certificate : bool
+        The rows of Z generate all integer vectors, so that every U ∈ H(Z) is integer. This contains both
+        integer conditions of the paper.
+    lattice_index : int or None
+        See `lattice_index`; None where rank(Z) < K.
+    column_dependences : tuple
+        Each column of Z that is a combination of others.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.diagnose([[1, 0], [0, 1], [1, 1], [0, 0]]).identifiable
+    True
     """
 
     identifiable: bool | None
@@ -71,10 +104,35 @@ def _candidate_witness(candidates: Candidates) -> FloatArray | None:
 
 
 def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_NODES) -> Identifiability:
-    """The verdict on Z (N, K) binary, and on W (K, D) where given, with everything that it rests on.
+    """The verdict whether a solution is the only one with its product, and all that the verdict rests on.
 
-    Dependent columns of Z or rows of W are reported, not refused. `max_nodes` bounds the search for
-    candidates.
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones. Dependent columns are reported, not refused.
+    W : array of shape (K, D), optional
+        The features. Without them, the verdict holds provided that rank(W) = K.
+    max_nodes : int, optional
+        Most nodes of the search for candidates. Where they are spent, the verdict may be None.
+
+    Returns
+    -------
+    Identifiability
+        The verdict with its reason, its witness and its counts.
+
+    Raises
+    ------
+    InvalidInputError
+        Where Z is not binary, or W does not have K rows.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> verdict = lfm.diagnose([[1, 0], [1, 1]])
+    >>> verdict.identifiable, verdict.n_equivalent
+    (False, 3)
+    >>> verdict.reason
+    '3 equivalent solutions, up to the order of features'
     """
     # Nothing below depends on how often a row occurs, so every step looks at the distinct ones alone.
     rows = distinct_rows(check_binary("Z", Z)).rows

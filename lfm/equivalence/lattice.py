@@ -19,9 +19,30 @@ from lfm.errors import InvalidInputError
 
 
 def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntArray:
-    """f(Zu) = ½ Σ_n (Zu)_n((Zu)_n − 1) for each column u of U (K, n): integers, 0 where Zu is binary.
+    """f(Zu) = ½ Σ_n (Zu)_n((Zu)_n − 1) for each column u of U: how far Zu is from binary (Eq. 5).
 
-    Eq. 5. U may hold fractions as long as ZU is integer; InvalidInputError otherwise.
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones.
+    U : array of shape (K, n)
+        One vector per column. It may hold fractions as long as ZU is integer.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        0 where Zu is binary, else the larger the further.
+
+    Raises
+    ------
+    InvalidInputError
+        Where ZU is not integer, or the shapes do not agree.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.nonbinarity([[1, 0], [1, 1]], [[1, 1], [-1, 1]]).tolist()
+    [0, 1]
     """
     Z = check_binary("Z", Z)
     U = check_real("U", U)

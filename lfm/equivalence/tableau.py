@@ -70,9 +70,37 @@ def random_equivalent(
     n_exchanges: int = 200,
     candidates: Candidates | None = None,
 ) -> Solution:
-    """An equivalent solution `n_exchanges` random column exchanges away, of the same lattice index.
+    """An equivalent solution, some random column exchanges away, of the same lattice index.
 
-    `candidates` default to all strict ones of solution.Z; only those with f = 0 are used.
+    Parameters
+    ----------
+    solution : Solution
+        Where to start from; its Z has rank K.
+    rng : numpy.random.Generator
+        Source of the randomness.
+    n_exchanges : int, default 200
+        Exchanges of one column, at least 0.
+    candidates : Candidates, optional
+        Those of solution.Z, of which the strict ones are used. Default: all strict ones.
+
+    Returns
+    -------
+    Solution
+        With the same product ZW.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> solution = lfm.Solution([[1, 0], [1, 1]], [[3.0], [1.0]])
+    >>> other = lfm.random_equivalent(solution, np.random.default_rng(0))
+    >>> bool(np.allclose(other.product(), solution.product()))
+    True
     """
     n_exchanges = check_whole("n_exchanges", n_exchanges, least=0)
     check_rng("rng", rng)

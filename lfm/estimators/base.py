@@ -4,6 +4,7 @@ Owns the scikit-learn side. The algorithms live in a module each and hand their 
 """
 
 import functools
+import logging
 import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, Self, TypeVar
@@ -17,9 +18,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from lfm.arrays import BinaryArray, FloatArray
+from lfm.checks import check_binary
 from lfm.errors import InvalidInputError
 from lfm.estimators.decoding import decode_rows
 from lfm.solution import Solution
+
+logger = logging.getLogger("lfm.estimators")
 
 Callback = Callable[[int, float], None]
 
@@ -42,15 +46,18 @@ def one_thread(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Rounds:
-    """The objective after each round of a fit, reported to the user's callback as it comes."""
+    """The objective after each round of a fit, reported to the user's callback and log as it comes."""
 
-    def __init__(self, callback: Callback | None) -> None:
+    def __init__(self, callback: Callback | None, *, verbose: bool | int = 0) -> None:
         self.trace: list[float] = []
         self._callback = callback
+        self._verbose = verbose
 
     def add(self, objective: float) -> None:
-        """Record one more round and call `callback(round_number, objective)`; rounds count from 1."""
+        """Records one more round and calls `callback(round_number, objective)`; rounds count from 1."""
         self.trace.append(float(objective))
+        if self._verbose:
+            logger.info("round %d: objective %.6g", len(self.trace), objective)
         if self._callback is not None:
             self._callback(len(self.trace), float(objective))
 
@@ -58,13 +65,28 @@ class Rounds:
 class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators: a subclass's `fit`, under `one_thread`, calls `_rows` and ends in `_keep`.
 
-    After `fit`: Z_ (N, K) uint8, W_ (K, D), solution_ (both, as a Solution), n_iter_ rounds, converged_,
-    objective_trace_ (n_iter_,), n_features_in_ = D.
+    Attributes
+    ----------
+    Z_ : array of uint8, shape (N, K)
+        Who is on in each row that was fitted.
+    W_, components_ : array of shape (K, D)
+        The features.
+    solution_ : Solution
+        Both together.
+    n_iter_ : int
+        Rounds that were needed.
+    converged_ : bool
+        Whether the rounds ended by themselves.
+    objective_trace_ : array of shape (n_iter_,)
+        The objective after each round.
+    n_features_in_ : int
+        D.
     """
 
     n_components: Any
     random_state: Any
     callback: Callback | None
+    verbose: bool | int
 
     Z_: BinaryArray
     W_: FloatArray
@@ -127,6 +149,31 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return decode_rows(rows, self.W_)
+
+    def inverse_transform(self, Z: ArrayLike) -> FloatArray:
+        """ZW (N, D): what rows with the states Z (N, K) of zeros and ones look like without noise."""
+        check_is_fitted(self)
+        states = check_binary("Z", Z)
+        if states.shape[1] != len(self.W_):
+            raise InvalidInputError(
+                f"Z has {states.shape[1]} columns; this {type(self).__name__} has {len(self.W_)} features"
+            )
+        return states.astype(np.float64) @ self.W_
+
+    def score(self, X: ArrayLike, y: object = None) -> float:  # noqa: ARG002 (scikit-learn's signature)
+        """1 − ‖X − ẐW‖²/‖X‖² for rows X (N, D), Ẑ = transform(X): the share of their energy that W explains.
+
+        At most 1, the higher the better. X without energy is explained by nothing being on: 1.
+        """
+        states = self.transform(X)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        energy = float(np.sum(rows**2))
+        return 1.0 - Solution(states, self.W_).residual(rows) ** 2 / energy if energy > 0 else 1.0
+
+    @property
+    def components_(self) -> FloatArray:
+        """W_ (K, D), by the name that scikit-learn's decompositions use."""
+        return self.W_
 
     @property
     def _n_features_out(self) -> int:

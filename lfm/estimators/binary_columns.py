@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.compiled import compiled
+from lfm.least_squares import least_squares
 
 _SCREENED_ROWS = 256
 _N_RESIDUAL_DIRECTIONS = 3
@@ -153,8 +154,7 @@ def combined_columns(Z: BinaryArray, Y: FloatArray) -> BinaryArray:
     """
     i, j = np.triu_indices(Z.shape[1], 1)
     one, other = Z[:, i], Z[:, j]
-    real = Z.astype(np.float64)
-    left = Y - real @ np.linalg.lstsq(real, Y)[0]
+    left = Y - Z @ least_squares(Z, Y).W
     directions = np.linalg.svd(left.T @ left, hermitian=True)[2][:_N_RESIDUAL_DIRECTIONS]
     cuts = [split_in_two(left @ direction)[:, None] for direction in directions]
     columns = np.hstack([one | other, one & other, one & (1 - other), other & (1 - one), *cuts])

@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
@@ -34,6 +33,7 @@ from lfm.estimators.binary_columns import (
     split_in_two,
 )
 from lfm.estimators.decoding import MAX_NODES, decode
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 logger = logging.getLogger(__name__)
@@ -64,11 +64,6 @@ def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, 
     return variance, taken
 
 
-def _refit(Z: BinaryArray, Y: FloatArray) -> FloatArray:
-    """W of least squares, of smallest norm where columns of Z are dependent."""
-    return np.asarray(lstsq(Z.astype(np.float64), Y, lapack_driver="gelsy")[0])
-
-
 def _whole(Z: BinaryArray) -> BinaryArray:
     """The equivalent of Z whose rows generate all integer vectors, where swaps of columns lead there.
 
@@ -88,14 +83,46 @@ def _whole(Z: BinaryArray) -> BinaryArray:
 
 
 class BinaryDecoder(LatentFeatureEstimator):
-    """Factorises X ≈ ZW, min ‖X − ZW‖²_F over binary Z, for rows without order.
+    """X ≈ ZW for rows without order (images, spectra): min ‖X − ZW‖²_F over binary Z, with an exact Z step.
 
-    n_components: K, at most N. max_iter: most alternations from one start. n_restarts: most times that a
-    feature is dropped and seeded anew while the residual is above the noise floor. callback(number,
-    objective) is called after each start with the best ‖X − ZW‖²_F so far.
+    Parameters
+    ----------
+    n_components : int, default 8
+        K, the number of features, at least 1 and at most N.
+    max_iter : int, default 100
+        Most rounds of decoding and refitting from one start.
+    n_restarts : int, default 20
+        Most times that a feature is dropped and seeded anew while the residual is above the noise floor.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each start; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each start is logged on the logger "lfm.estimators".
 
-    After fit, beyond the base: at_noise_floor_ says whether the residual inside the signal's space is what
-    the noise outside it predicts (False where D ≤ K leaves no outside to compare with); noise_ is that σ.
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+    at_noise_floor_ : bool
+        Whether the residual inside the signal's space is what the noise outside it predicts. False where D
+        ≤ K leaves no outside to compare with.
+    noise_ : float
+        Standard deviation σ of that noise, in the unit of X.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> data = lfm.synthetic.images(K=4, N=200, n_pdc=0, noise=0.1, rng=np.random.default_rng(0))
+    >>> decoder = lfm.BinaryDecoder(n_components=4, random_state=0).fit(data.X)
+    >>> lfm.hamming_error(decoder.Z_, data.truth.Z)
+    0.0
     """
 
     at_noise_floor_: bool
@@ -109,12 +136,14 @@ class BinaryDecoder(LatentFeatureEstimator):
         n_restarts: int = 20,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -122,13 +151,15 @@ class BinaryDecoder(LatentFeatureEstimator):
         rows = self._rows(X)
         self._check_count("max_iter", 1)
         self._check_count("n_restarts", 0)
-        search = _Search(rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback))
+        search = _Search(
+            rows, self.n_components, self.max_iter, self._rng(), Rounds(self.callback, verbose=self.verbose)
+        )
         search.run(self.n_restarts)
         self.at_noise_floor_ = search.at_floor()
         self.noise_ = math.sqrt(search.variance)
         Z = _whole(search.Z)
         return self._keep(
-            Solution(Z, _refit(Z, rows)),
+            Solution(Z, least_squares(Z, rows).W),
             rounds=search.rounds,
             converged=search.stable,
             advice=f"raise max_iter = {self.max_iter}, or ask for fewer features",
@@ -196,7 +227,7 @@ class _Search:
     def _least_missed(self, place: int) -> int:
         """The feature in that `place` when ordered by what its removal costs."""
         Z = self.Z.astype(np.float64)
-        W = _refit(self.Z, self.Y)
+        W = least_squares(self.Z, self.Y).W
         precision = np.diag(np.linalg.pinv(Z.T @ Z, hermitian=True))
         cost = np.sum(W**2, axis=1) / np.where(precision > 0, precision, np.inf)
         return int(np.argsort(cost, kind="stable")[place])
@@ -214,7 +245,7 @@ class _Search:
 
     def _seed(self, Z: BinaryArray, randomly: bool) -> BinaryArray:
         """A new column: what Z leaves over, cut in two along its main direction, or along one of its rows."""
-        left = self.Y - Z @ _refit(Z, self.Y) if Z.shape[1] else self.Y
+        left = self.Y - Z @ least_squares(Z, self.Y).W if Z.shape[1] else self.Y
         weights = np.sum(left**2, axis=1)
         if randomly and weights.sum() > 0:
             direction = left[self.rng.choice(len(left), p=weights / weights.sum())]
@@ -225,7 +256,7 @@ class _Search:
     def _alternate(self, Z: BinaryArray, max_nodes: int) -> tuple[BinaryArray, float, bool]:
         """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
         for _ in range(self.max_iter):
-            W = _refit(Z, self.Y)
+            W = least_squares(Z, self.Y).W
             decoding = decode(self.Y, W, max_nodes=max_nodes)
             new = decoding.Z
             worse = ~decoding.proved
@@ -236,4 +267,4 @@ class _Search:
             if np.array_equal(new, Z):
                 return Z, float(np.sum((self.Y - Z @ W) ** 2)), bool(decoding.proved.all())
             Z = new
-        return Z, float(np.sum((self.Y - Z @ _refit(Z, self.Y)) ** 2)), False
+        return Z, float(np.sum((self.Y - Z @ least_squares(Z, self.Y).W) ** 2)), False

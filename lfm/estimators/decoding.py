@@ -146,9 +146,37 @@ def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> Decodin
 
 
 def decode_rows(X: ArrayLike, W: ArrayLike, *, max_nodes: int = MAX_NODES) -> BinaryArray:
-    """Z (N, K): for each row of X (N, D) the exact argmin over z ∈ {0,1}^K of ‖x − zW‖.
+    """Z (N, K): for each row of X the exact argmin over z ∈ {0,1}^K of ‖x − zW‖.
 
-    Warns with InexactDecodingWarning, and says how many, where rows ran out of `max_nodes`.
+    Parameters
+    ----------
+    X : array of shape (N, D)
+        Rows to explain.
+    W : array of shape (K, D)
+        Features, one per row.
+    max_nodes : int, optional
+        Most nodes of the search for one row. A row that needs more keeps the best combination found by then.
+
+    Returns
+    -------
+    array of uint8, shape (N, K)
+        Zeros and ones.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the lengths of rows do not agree, or W has no rows.
+
+    Warns
+    -----
+    InexactDecodingWarning
+        Where rows ran out of nodes; it says how many.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> lfm.decode_rows([[3.1, 4.0], [4.0, 4.1]], [[3.0, 4.0], [1.0, 0.0]]).tolist()
+    [[1, 0], [1, 1]]
     """
     decoding = decode(X, W, max_nodes=max_nodes)
     unproved = int(np.count_nonzero(~decoding.proved))

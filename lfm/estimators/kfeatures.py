@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import pinvh
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.bit_flips import flip_bits
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _ROUNDS_A_FEATURE = 20
@@ -22,12 +22,45 @@ _SEEDS_A_FEATURE = 3  # tries before a start with a penalty takes the error for 
 
 
 class KFeatures(LatentFeatureEstimator):
-    """Factorises X ≈ ZW, min ‖X − ZW‖²_F + penalty·K, by single flips and least squares from several starts.
+    """X ≈ ZW by single flips of bits and least squares, from several starts (Broderick et al. 2013).
 
-    n_components: K, or with a penalty the most features. penalty: None for exactly n_components, or what a
-    feature must lower ‖X − ZW‖²_F by to be worth having. n_init: starts, of which the best is kept. max_iter:
-    most rounds of flips and least squares in a row, for a start as for its end. callback(number,
-    objective) is called after each start with the best objective so far.
+    Minimises ‖X − ZW‖²_F + penalty·K. The descent is local; `BinaryDecoder` has the exact Z step.
+
+    Parameters
+    ----------
+    n_components : int, default 8
+        K, the number of features; with a penalty, the most features. At least 1 and at most N.
+    penalty : float, optional
+        What a feature must lower ‖X − ZW‖²_F by to be worth having, above 0. Default: exactly n_components
+        features.
+    n_init : int, default 10
+        Starts, of which the best is kept.
+    max_iter : int, default 300
+        Most rounds of flips and least squares in a row.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each start; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each start is logged on the logger "lfm.estimators".
+
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> data = lfm.synthetic.images(K=3, N=100, n_pdc=0, noise=0.1, rng=np.random.default_rng(0))
+    >>> lfm.KFeatures(n_components=3, random_state=0).fit(data.X).Z_.shape
+    (100, 3)
     """
 
     def __init__(
@@ -39,6 +72,7 @@ class KFeatures(LatentFeatureEstimator):
         max_iter: int = 300,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.penalty = penalty
@@ -46,6 +80,7 @@ class KFeatures(LatentFeatureEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -56,7 +91,7 @@ class KFeatures(LatentFeatureEstimator):
         if self.penalty is not None:
             self._check_number("penalty")
         rng = self._rng()
-        rounds = Rounds(self.callback)
+        rounds = Rounds(self.callback, verbose=self.verbose)
         least = np.inf
         for _ in range(self.n_init):
             Z, W = self._grow(rows, rng)
@@ -96,6 +131,5 @@ def _descend(
         stable = flip_bits(Z, X @ W.T, W @ W.T) == 0
         if stable:
             break
-        real = Z.astype(np.float64)
-        W = pinvh(real.T @ real) @ (real.T @ X)
+        W = least_squares(Z, X).W
     return Z, W, float(np.sum((X - Z @ W) ** 2)), stable

@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lstsq
 from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
@@ -26,6 +25,7 @@ from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_th
 from lfm.estimators.binary_columns import exchanged
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.steepest_column import steepest_column
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _PATH = 5 / 6  # of the rounds, in which the penalty comes down to λ
@@ -33,15 +33,50 @@ _FIRST_PENALTY = 1 / 8  # of the largest one at which any column is worth its pr
 
 
 class LatentLasso(LatentFeatureEstimator):
-    """Factorises X ≈ ZW by the Latent Feature Lasso, for data of either sign.
+    """X ≈ ZW by a convex atomic norm over binary columns, for data of either sign (Yen et al. 2017).
 
-    n_components: K, the columns kept at the end (fewer where fewer are active): those of largest c_k‖V_k‖²,
-    exchanged one by one while others explain X better together; then W by least squares and single bits of Z
-    in turn, while the residual falls. tau: τ > 0. penalty: λ > 0, by default N. max_iter: most rounds, each
-    of which adds a column; in the first five sixths of them the penalty comes down to λ. n_steps: most
-    proximal gradient steps at a time. tol: a round at λ that lowers the objective by less than this share of
-    it is the last. callback(number, objective) is called after each round with the objective at that round's
-    penalty, which never rises.
+    Minimises ½ tr(Xᵀ(I + M/τ)⁻¹X) + λ Σ_j c_j with M = Σ_j c_j z_j z_jᵀ, c ≥ 0, over all binary columns
+    z_j. The n_components columns that explain most are kept at the end, and W is refitted by least squares.
+
+    Parameters
+    ----------
+    n_components : int, default 8
+        K, the number of features that are kept, at least 1 and at most N.
+    tau : float, default 1.0
+        τ > 0, the ridge on W.
+    penalty : float, optional
+        λ > 0, the price of a column. Default: N.
+    max_iter : int, default 80
+        Most rounds, each of which adds a column. The penalty comes down to λ during the first of them.
+    n_steps : int, default 100
+        Most proximal gradient steps at a time.
+    tol : float, default 1e-5
+        Share of the objective, above 0. A round at λ that lowers the objective by less is the last.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each round; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each round is logged on the logger "lfm.estimators".
+
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> data = lfm.synthetic.images(K=3, N=100, n_pdc=0, noise=0.1, rng=np.random.default_rng(0))
+    >>> lasso = lfm.LatentLasso(n_components=3, random_state=0).fit(data.X)
+    >>> lfm.hamming_error(lasso.Z_, data.truth.Z)
+    0.0
     """
 
     def __init__(
@@ -55,6 +90,7 @@ class LatentLasso(LatentFeatureEstimator):
         tol: float = 1e-5,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.tau = tau
@@ -64,6 +100,7 @@ class LatentLasso(LatentFeatureEstimator):
         self.tol = tol
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -84,7 +121,7 @@ class LatentLasso(LatentFeatureEstimator):
         directions = randomized_svd(rows, q, n_iter=4, random_state=seed)[2].T
         seen = rows @ directions
         active = ActiveColumns.of(np.zeros((N, 0), np.uint8), np.zeros(0), rows)
-        rounds = Rounds(self.callback)
+        rounds = Rounds(self.callback, verbose=self.verbose)
         n_path = int(_PATH * self.max_iter)
         fall = 1.0
         converged = False
@@ -115,6 +152,6 @@ def _settled(Z: BinaryArray, X: FloatArray) -> Solution:
     """
     Z = Z.copy()
     while True:
-        W = np.asarray(lstsq(Z.astype(np.float64), X, lapack_driver="gelsy")[0])
+        W = least_squares(Z, X).W
         if not flip_bits(Z, X @ W.T, W @ W.T):
             return Solution(Z, W)

@@ -23,6 +23,7 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 
 _LEAST_SCALE = 1e-6  # of the data's root mean square: keeps σ_X > 0 on data without noise
@@ -32,15 +33,45 @@ _ROUNDS_BEFORE_REMOVAL = 2  # in which a new feature finds its rows
 
 
 class MEIBP(LatentFeatureEstimator):
-    """Factorises non-negative X ≈ ZW, W ≥ 0, by maximisation-expectation in the Indian Buffet Process.
+    """Non-negative X ≈ ZW by maximisation-expectation in an Indian Buffet Process (Reed & Ghahramani 2013).
 
-    n_components: K_init, the features at the start; those that no row uses are deleted, so Z_ can have
-    fewer columns. α = (1 + K_init)/(1 + H_N). n_init: random starts, of which the highest bound is kept.
-    max_iter: most rounds in a row. tol: a round that raises the bound by less than this share of it ends the
-    updates, two moves that do end the start. callback(number, bound) is called after each round and each move
-    that is kept; the numbers begin anew with each start. W_ is E[A].
+    Parameters
+    ----------
+    n_components : int, default 8
+        K_init, the features at the start, at least 1 and at most N. Features that no row uses are deleted,
+        so that Z_ can have fewer columns. α = (1 + K_init)/(1 + H_N).
+    n_init : int, default 3
+        Random starts, of which the one with the highest bound is kept.
+    max_iter : int, default 500
+        Most rounds in a row.
+    tol : float, default 1e-3
+        Share of the bound, above 0. A round that raises the bound by less ends the updates, and two such
+        moves in a row end the start.
+    random_state : int, numpy.random.Generator, RandomState or None, default None
+        Seed of everything random in the fit.
+    callback : callable, optional
+        Called as callback(number, objective) after each round; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each round is logged on the logger "lfm.estimators".
 
-    Raises InvalidInputError where X has negative entries.
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`. W_ is E[A].
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where X has negative entries or a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> data = lfm.synthetic.images(K=3, N=100, n_pdc=0, noise=0.1, rng=rng, nonnegative=True)
+    >>> bool((lfm.MEIBP(n_components=3, random_state=0).fit(data.X).W_ >= 0).all())
+    True
     """
 
     def __init__(
@@ -52,6 +83,7 @@ class MEIBP(LatentFeatureEstimator):
         tol: float = 1e-3,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.n_init = n_init
@@ -59,6 +91,7 @@ class MEIBP(LatentFeatureEstimator):
         self.tol = tol
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -75,7 +108,8 @@ class MEIBP(LatentFeatureEstimator):
             )
         search = _Search(rows, self.n_components, self.max_iter, self.tol, self._rng())
         best, rounds, converged = max(
-            (search.run(Rounds(self.callback)) for _ in range(self.n_init)), key=lambda run: run[1].trace[-1]
+            (search.run(Rounds(self.callback, verbose=self.verbose)) for _ in range(self.n_init)),
+            key=lambda run: run[1].trace[-1],
         )
         solution = (
             Solution(best.Z, best.q.first)
@@ -152,7 +186,7 @@ class _Search:
         Z = exchanged(state.Z, combined_columns(state.Z, self.Y), self.Y)
         if Z is state.Z:
             return None
-        first = np.maximum(np.linalg.lstsq(Z.astype(np.float64), self.X)[0], 0.0)
+        first = np.maximum(least_squares(Z, self.X).W, 0.0)
         return state.with_features(Z, first, self.X)
 
     def _with_new_feature(self, state: State) -> State:

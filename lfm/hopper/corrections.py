@@ -11,7 +11,14 @@ Terms = tuple[tuple[int, float], ...]
 
 
 class CorrectionKind(enum.Enum):
-    """What had been wrong with a feature of the start, or that nothing was."""
+    """What was wrong with a feature before the hop, or that nothing was.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> [kind.value for kind in lfm.CorrectionKind]
+    ['unchanged', 'inverted', 'duplicated', 'split', 'merged', 'bias level moved']
+    """
 
     UNCHANGED = "unchanged"
     INVERTED = "inverted"  # it was on when off, with the opposite sign
@@ -25,11 +32,29 @@ class CorrectionKind(enum.Enum):
 
 @dataclass(frozen=True)
 class Correction:
-    """How the returned feature `column` comes from the features of the start.
+    """How one returned feature comes from the features before the hop.
 
-    Z′[:, column] = Σ coefficient · Z[:, j] over `on_terms` (projected to binary where `exact` is False)
-    and, before any refit, W′[column] = Σ coefficient · W[j] over `feature_terms`; both hold (j,
-    coefficient) with coefficient ≠ 0. Indices count from 0.
+    Attributes
+    ----------
+    column : int
+        The returned feature, counted from 0.
+    kind : CorrectionKind
+        What changed.
+    on_terms : tuple of (int, float)
+        (j, coefficient), none of them 0: Z′[:, column] = Σ coefficient · Z[:, j], projected to binary where
+        `exact` is False.
+    feature_terms : tuple of (int, float)
+        As on_terms: W′[column] = Σ coefficient · W[j], before any refit.
+    exact : bool
+        Whether the sum over on_terms is Z′[:, column] itself.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> inverted = lfm.Solution([[1, 1], [1, 1], [1, 0]], [[4.0], [-1.0]])
+    >>> found = lfm.hop(inverted, priors=[lfm.PassiveSign(1.0, [1.0]), lfm.BernoulliZ(0.1)])
+    >>> print(found.corrections[1])
+    feature 1: inverted; on = z[0] − z[1], feature = −w[1]
     """
 
     column: int

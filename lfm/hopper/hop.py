@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_real
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
+from lfm.equivalence.tableau import Tableau
 from lfm.errors import InvalidInputError
 from lfm.hopper.corrections import Correction, describe_corrections
 from lfm.hopper.objective import Objective, projected_columns
@@ -24,6 +25,7 @@ from lfm.hopper.options import HopOptions, check_candidates, check_request, resi
 from lfm.hopper.repair import projected, repaired
 from lfm.hopper.repeats import repeated_rows
 from lfm.hopper.support import exact_support
+from lfm.hopper.thresholds import THRESHOLDS
 from lfm.hopper.walk import Walk
 from lfm.priors import Prior
 from lfm.solution import Solution
@@ -31,24 +33,40 @@ from lfm.solution import Solution
 logger = logging.getLogger(__name__)
 
 RESIDUAL_TOLERANCE = 0.01  # of the start's residual
-_SUPPORT_STEPS = 1000
-_KICK = 3  # random exchanges that a restart begins with
-_MAX_ROUNDS = 5
-_MAX_TRIED = 10  # best states looked at until one keeps its promise
 
 
 @dataclass(frozen=True, eq=False)
 class Hop:
-    """What a hop found.
+    """What a hop found. Made by `hop`.
 
-    `solution` is the best visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W
-    refitted to X. `objective_before` and `objective_after` are the sums of the priors, to which a tolerant
-    hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes. `trace` holds Σ priors + γf after each
-    step. `support` (K,) is the share of the weight exp(−βg) in which each returned column appears (β = 1 if
-    the hop was greedy). Where `support_is_exact` it is the sum over all equivalent solutions (of the same
-    lattice index or a lower one, if unimodular), within 1e-6; else the share of the steps of the chain, which
-    for a greedy hop runs for 1000 steps from the returned solution. `complete` says whether the candidates
-    were all there are.
+    Attributes
+    ----------
+    solution : Solution
+        The best one visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W refitted to
+        X.
+    U : array of shape (K, K)
+        The way from the start to it.
+    objective_before, objective_after : float
+        Sums of the priors. A tolerant hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes.
+    trace : array
+        Σ priors + γf after each step.
+    support : array of shape (K,)
+        For each returned column the share of the weight exp(−βg) in which it appears, between 0 and 1 (β =
+        1 if the hop was greedy).
+    support_is_exact : bool
+        True where support is a sum over all equivalent solutions, of the same lattice index or a lower one
+        if unimodular. False where it is the share of the steps of a chain.
+    corrections : tuple of Correction
+        What was changed, one for each feature.
+    complete : bool
+        Whether the candidates were all there are.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> found = lfm.hop(lfm.Solution([[1, 1], [1, 0]], [[4.0], [-1.0]]), priors=[lfm.GaussianW(1.0)])
+    >>> found.objective_before, found.objective_after
+    (17.0, 10.0)
     """
 
     solution: Solution
@@ -78,17 +96,56 @@ def hop(
 ) -> Hop:
     """The equivalent solution with the lowest Σ priors + γf that the walk visits: never worse than the start.
 
-    `candidates` default to all strict ones; `unimodular` forbids exchanges that raise the lattice index of
-    Z. `n_steps` bounds the exchanges (restarts included) or is the length of the chain if β < ∞;
-    `n_restarts` are the further descents, each from a few random exchanges away from the best (β = ∞ only).
+    Parameters
+    ----------
+    solution : Solution
+        Where to start from; its Z has rank K.
+    priors : sequence of Prior
+        What makes a solution better. Their prices add up.
+    candidates : Candidates, optional
+        The columns that U may have. Default: all strict ones.
+    unimodular : bool, default True
+        Whether exchanges that raise the lattice index of Z are forbidden.
+    gamma : float, default 0.01
+        γ ≥ 0, the price of one unit of f in tolerant hops.
+    beta : float, default math.inf
+        β > 0. Infinity takes the best exchange until none is better; a finite β runs a chain that draws
+        solutions from exp(−βg).
+    n_steps : int, default 1000
+        Most exchanges, restarts included, or the length of the chain.
+    n_restarts : int, default 10
+        Further descents, each from a few random exchanges away from the best (β = ∞ only).
+    rng : numpy.random.Generator, optional
+        Source of the randomness. Default: a fixed seed, so that the same call gives the same answer.
+    X : array of shape (N, D), optional
+        The data. Needed by tolerant candidates (`max_nonbinarity` above 0): Z is projected to binary after
+        the walk and W is refitted. Where the candidates are complete, bits that X shows to be wrong are
+        repaired first, and strict and tolerant walks take turns as long as the objective falls.
+    residual_tolerance : float, default 0.01
+        With X given, what comes back has a residual of at most (1 + residual_tolerance) times the start's,
+        or is the start.
 
-    Tolerant candidates (`max_nonbinarity` above 0) need X (N, D). After the walk Z is projected to binary
-    (entry by entry, or each row to its nearest combination of features, whichever fits better) and W is
-    refitted. Where the candidates are complete, bits that X shows to be wrong are repaired first, and
-    strict and tolerant walks over all candidates of that `max_nonbinarity` take turns as long as the
-    objective falls. With X given, what comes back has a residual of at most (1 + residual_tolerance) times
-    the start's, or is the start. `rng` None is a generator with a fixed seed: the same call gives the same
-    answer.
+    Returns
+    -------
+    Hop
+        The solution, what was changed, and how sure each feature is.
+
+    Raises
+    ------
+    RankDeficientError
+        Where Z has rank below K and candidates are not given.
+    InvalidInputError
+        Where an argument is out of its range, candidates belong to another Z, or X is missing.
+
+    Examples
+    --------
+    Feature 1 consumes negative power: it is inverted.
+
+    >>> import lfm
+    >>> inverted = lfm.Solution([[1, 1], [1, 1], [1, 0]], [[4.0], [-1.0]])
+    >>> found = lfm.hop(inverted, priors=[lfm.PassiveSign(1.0, [1.0]), lfm.BernoulliZ(0.1)])
+    >>> found.solution.W.tolist()
+    [[3.0], [1.0]]
     """
     check_request(solution, priors)
     if candidates is None:
@@ -159,20 +216,29 @@ def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _
         solution, candidates, options.priors, gamma=options.gamma, unimodular=options.unimodular
     )
     walk = Walk(objective, unimodular=options.unimodular, rng=options.rng)
+    kick = THRESHOLDS.kick_exchanges
     if math.isinf(options.beta):
         steps = walk.descend(options.n_steps)
         for _ in range(options.n_restarts if len(candidates) > solution.K else 0):
-            if steps + _KICK >= options.n_steps:
+            if steps + kick >= options.n_steps:
                 break
             walk.go_to(walk.visited_best[-1])
-            walk.kick(_KICK)
-            steps += _KICK + walk.descend(options.n_steps - steps - _KICK)
+            walk.kick(kick)
+            steps += kick + walk.descend(options.n_steps - steps - kick)
     else:
         walk.boltzmann(options.beta, options.n_steps)
         walk.go_to(walk.visited_best[-1])
         walk.descend(options.n_steps)
     trace = np.array(walk.trace)
-    found = _settle(walk, solution, options)
+    # The walk moves to the best state that keeps the promise on the residual, and stays there for `_support`.
+    for columns in walk.visited_best[: -THRESHOLDS.max_tried - 1 : -1]:
+        walk.go_to(columns)
+        found = _within_residual(_solution_at(objective.tableau, solution), options)
+        if found is not None:
+            break
+    else:
+        walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order
+        found = _solution_at(objective.tableau, solution)
     U = objective.tableau.U
     order = _familiar_order(U)
     found = Solution(found.Z[:, order], found.W[order])
@@ -193,7 +259,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptio
         if better is not None and options.value(better) < options.value(solution):
             current = better
     rounds: list[_Round] = []
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(THRESHOLDS.max_rounds):
         rounds.append(_round(current, enumerate_candidates(current.Z), replace(options, tolerant=False)))
         current = rounds[-1].solution
         near = enumerate_candidates(current.Z, max_nonbinarity=max_nonbinarity)
@@ -213,29 +279,26 @@ def _support(one: _Round, options: HopOptions) -> tuple[FloatArray, bool]:
         place = {int(column): k for k, column in enumerate(one.walk.objective.tableau.columns)}
         return shares[[place[int(column)] for column in one.columns]], True
     if math.isinf(options.beta):
-        one.walk.boltzmann(beta, _SUPPORT_STEPS)
+        one.walk.boltzmann(beta, THRESHOLDS.support_steps)
     return one.walk.share[one.columns], False
 
 
-def _settle(walk: Walk, solution: Solution, options: HopOptions) -> Solution:
-    """The best visited solution that keeps the promise on the residual; the walk ends there."""
-    for columns in walk.visited_best[: -_MAX_TRIED - 1 : -1]:
-        walk.go_to(columns)
-        tableau = walk.objective.tableau
-        Z = projected_columns(solution.Z, tableau.U)
-        if not options.tolerant:
-            exact = Solution(Z, np.asarray(tableau.inverse @ solution.W))
-            if options.X is None or exact.residual(options.X) <= options.residual_limit:
-                return exact
-            continue
-        assert options.X is not None
-        W = np.asarray(tableau.inverse @ solution.W)
-        found = repaired(Z, W, options.X, options.group) if options.repair else projected(Z, W, options.X)
-        if found is not None and found.residual(options.X) <= options.residual_limit:
-            return found
-    walk.go_to(walk.visited_best[0])  # the start itself, perhaps with its columns in another order
-    tableau = walk.objective.tableau
+def _solution_at(tableau: Tableau, solution: Solution) -> Solution:
+    """The start `solution` written with the tableau's U; Z is projected to binary where ZU is not."""
     return Solution(projected_columns(solution.Z, tableau.U), np.asarray(tableau.inverse @ solution.W))
+
+
+def _within_residual(exact: Solution, options: HopOptions) -> Solution | None:
+    """The solution, in a tolerant hop the best one near it, if it keeps the promise on the residual."""
+    if not options.tolerant:
+        kept = options.X is None or exact.residual(options.X) <= options.residual_limit
+        return exact if kept else None
+    assert options.X is not None
+    if options.repair:
+        found = repaired(exact.Z, exact.W, options.X, options.group)
+    else:
+        found = projected(exact.Z, exact.W, options.X)
+    return found if found is not None and found.residual(options.X) <= options.residual_limit else None
 
 
 def _familiar_order(U: FloatArray) -> NDArray[np.intp]:

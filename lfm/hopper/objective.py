@@ -16,10 +16,10 @@ from lfm.equivalence.candidates import Candidates
 from lfm.equivalence.ranks import distinct_rows
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau
 from lfm.errors import InvalidInputError
+from lfm.hopper.thresholds import THRESHOLDS
 from lfm.priors import GaussianW, Prior
 from lfm.solution import Solution
 
-_REFRESH = 64  # exchanges after which Ω is computed anew from the exact U⁻¹
 _CHUNK = 2_000_000  # numbers held at once
 
 
@@ -233,7 +233,7 @@ class Objective:
         tableau.exchange(k, i)
         self.value += change
         self._n_exchanges += 1
-        if self._n_exchanges % _REFRESH == 0:
+        if self._n_exchanges % THRESHOLDS.exchanges_to_refresh == 0:
             self.refresh()
 
 

@@ -1,14 +1,12 @@
 """Wrong bits of Z set right by the data: the step between the walks of a tolerant hop."""
 
-import numpy as np
-
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.equivalence.ranks import distinct_rows
 from lfm.estimators.decoding import decode
 from lfm.hopper.repeats import agreed_features, group_means, majority
+from lfm.hopper.thresholds import THRESHOLDS
+from lfm.least_squares import LeastSquares, least_squares
 from lfm.solution import Solution
-
-_MAX_PASSES = 3  # of decoding and refitting in turn; each lowers the residual
 
 
 def projected(Z: BinaryArray, W: FloatArray, X: FloatArray) -> Solution | None:
@@ -34,7 +32,7 @@ def repaired(Z: BinaryArray, W: FloatArray, X: FloatArray, group: IntArray | Non
     best = _best(tried, X)
     if best is None:
         return None
-    for _ in range(_MAX_PASSES):
+    for _ in range(THRESHOLDS.max_passes):
         further = _best([decode(X, best[1].W).Z], X)
         if further is None or further[0] >= best[0] * (1 - 1e-12):
             break
@@ -43,7 +41,7 @@ def repaired(Z: BinaryArray, W: FloatArray, X: FloatArray, group: IntArray | Non
 
 
 def _near(Z: BinaryArray, W: FloatArray, X: FloatArray) -> list[BinaryArray]:
-    return [Z, decode(X, W).Z, decode(X, _least_squares(Z, X)[0]).Z]
+    return [Z, decode(X, W).Z, decode(X, _best_features(Z, X).W).Z]
 
 
 def _best(tried: list[BinaryArray], X: FloatArray) -> tuple[float, Solution] | None:
@@ -54,16 +52,14 @@ def _best(tried: list[BinaryArray], X: FloatArray) -> tuple[float, Solution] | N
 
 def _fitted(Z: BinaryArray, X: FloatArray) -> tuple[float, Solution] | None:
     """(residual, solution) of the best features for Z; None where rank(Z) < K."""
-    W, rank = _least_squares(Z, X)
+    W, rank = _best_features(Z, X)
     if rank < Z.shape[1]:
         return None
     solution = Solution(Z, W)
     return solution.residual(X), solution
 
 
-def _least_squares(Z: BinaryArray, X: FloatArray) -> tuple[FloatArray, int]:
-    """(W that minimises ‖X − ZW‖, rank of Z): one equation for each distinct row of Z."""
+def _best_features(Z: BinaryArray, X: FloatArray) -> LeastSquares:
+    """The W that minimises ‖X − ZW‖, and the rank of Z: one equation for each distinct row of Z."""
     rows, counts, of = distinct_rows(Z)
-    root = np.sqrt(counts)[:, None]
-    W, _, rank, _ = np.linalg.lstsq(root * rows, root * group_means(X, of), rcond=None)
-    return np.asarray(W, dtype=np.float64), int(rank)
+    return least_squares(rows, group_means(X, of), weight=counts)

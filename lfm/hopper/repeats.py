@@ -14,12 +14,8 @@ from scipy.stats import chi2
 
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-
-# The chance that two rows with the same states are told apart.
-_APART = 1e-9
-# More groups than this are not looked for: states do not recur, or too seldom to be worth the time.
-MAX_GROUPS = 4096
-_MAX_REWEIGHTINGS = 50
+from lfm.hopper.thresholds import THRESHOLDS
+from lfm.least_squares import least_squares
 
 
 @compiled
@@ -60,7 +56,7 @@ def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
 
     ZW has rank K at most, so what X holds beyond its K strongest directions is noise and says how large it
     is; rows are compared within those K directions. None where that cannot be said (N or D at most K) or
-    where there are more than MAX_GROUPS groups.
+    where states recur too seldom.
     """
     N, D = X.shape
     if min(N, D) <= K:
@@ -72,8 +68,10 @@ def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
         return np.zeros(N, dtype=np.int64)
     rounding = 1e-15 * total  # what an exact ZW leaves behind
     variance = max(total - float(strongest.sum()), rounding) / ((N - K) * (D - K))
-    group, n_groups = _group(X @ directions, 2 * variance * float(chi2.isf(_APART, K)), MAX_GROUPS)
-    return None if n_groups > MAX_GROUPS else group
+    group, n_groups = _group(
+        X @ directions, 2 * variance * float(chi2.isf(THRESHOLDS.told_apart, K)), THRESHOLDS.max_groups
+    )
+    return None if n_groups > THRESHOLDS.max_groups else group
 
 
 def majority(Z: BinaryArray, group: IntArray) -> BinaryArray:
@@ -101,12 +99,11 @@ def agreed_features(Z: BinaryArray, X: FloatArray, group: IntArray) -> FloatArra
     """
     sizes = np.bincount(group)
     means = group_means(X, group)
-    states = Z[np.unique(group, return_index=True)[1]].astype(np.float64)
+    states = Z[np.unique(group, return_index=True)[1]]
     weights = sizes.astype(np.float64)
     last = np.inf
-    for _ in range(_MAX_REWEIGHTINGS):
-        root = np.sqrt(weights)[:, None]
-        W = np.asarray(np.linalg.lstsq(root * states, root * means, rcond=None)[0], dtype=np.float64)
+    for _ in range(THRESHOLDS.max_reweightings):
+        W = least_squares(states, means, weight=weights).W
         distances = np.linalg.norm(means - states @ W, axis=1)
         cost = float(sizes @ distances)
         if cost >= last * (1 - 1e-4):

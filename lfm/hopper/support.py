@@ -16,12 +16,7 @@ from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau, pivot_in_place
 from lfm.hopper.objective import Objective
-
-TOLERANCE = 1e-6  # of the weight that may be missing
-MAX_BASES = 20_000
-_MAX_CANDIDATES = 20_000
-# By how much the limit is above the best objective, in units of 1/β, tried in turn.
-_MARGINS = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
+from lfm.hopper.thresholds import THRESHOLDS
 
 
 @compiled
@@ -160,8 +155,10 @@ def _total(tableau: Tableau, costs: FloatArray, beta: float) -> float:
     return tableau.determinant**2 * math.exp(min(logarithm, 600.0))
 
 
-def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BASES) -> FloatArray | None:
-    """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,), within TOLERANCE.
+def exact_support(
+    objective: Objective, beta: float, *, max_bases: int = THRESHOLDS.max_bases
+) -> FloatArray | None:
+    """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,).
 
     The sum runs over all bases of the candidates; where the objective is unimodular, over those whose lattice
     index is not above that of the current U. None where that is out of reach: more than `max_bases` would
@@ -170,14 +167,14 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
     current = objective.tableau.columns
     best = float(objective.values(current[None])[0])
     tableau = Tableau(objective.candidates)
-    if len(objective.costs) > _MAX_CANDIDATES or not _cheapest(tableau, objective.costs):
+    if len(objective.costs) > THRESHOLDS.max_candidates or not _cheapest(tableau, objective.costs):
         return None
     floor = float(objective.costs[tableau.columns].sum())
     total = _total(tableau, objective.costs, beta)
     scale = math.exp(
         min(beta * (best - floor), 700.0)
     )  # from weights relative to B* to those relative to best
-    for margin in _MARGINS if objective.features_never_negative else (math.inf,):
+    for margin in THRESHOLDS.margins if objective.features_never_negative else (math.inf,):
         bases, determinants, m = _bases(
             tableau.minors.copy(),
             tableau.determinant,
@@ -197,7 +194,7 @@ def exact_support(objective: Objective, beta: float, *, max_bases: int = MAX_BAS
         if objective.unimodular:
             weights[index > abs(objective.tableau.determinant)] = 0.0
         everything = float(weights.sum())
-        if math.isinf(margin) or missing <= TOLERANCE * everything:
+        if math.isinf(margin) or missing <= THRESHOLDS.missing_weight * everything:
             shares = np.zeros(len(objective.costs))
             np.add.at(shares, bases, weights[:, None])
             return np.minimum(shares[current] / everything, 1.0)  # sums in another order may round above

@@ -14,8 +14,7 @@ import numpy as np
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.hopper.objective import Objective
-
-_GAIN = 1e-9  # relative to the objective: less than this is rounding
+from lfm.hopper.thresholds import THRESHOLDS
 
 
 @compiled
@@ -63,7 +62,7 @@ class Walk:
         self.share = np.zeros(len(objective.costs))
         self._unimodular = unimodular
         self._rng = rng
-        self._slack = _GAIN * (1 + abs(objective.value))
+        self._slack = THRESHOLDS.least_gain * (1 + abs(objective.value))
         self._best: tuple[int, float] | None = None
         self._record()
 

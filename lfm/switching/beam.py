@@ -8,8 +8,6 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
 
-BEAM = 24  # hypotheses, one per code
-
 
 @compiled
 def evidence(
@@ -63,10 +61,14 @@ def offer(
     parent: int,
     passed: bool,
 ) -> int:
-    """Put a hypothesis into the sorted beam, one per code; its new length comes back."""
-    if n == BEAM and cost >= costs[n - 1]:
+    """The length of the sorted beam, one hypothesis for each code, after a hypothesis was offered to it.
+
+    n is its length before; the arrays have room for as many as the beam may hold.
+    """
+    room = len(codes)
+    if n == room and cost >= costs[n - 1]:
         return n
-    at = n if n < BEAM else n - 1
+    at = n if n < room else n - 1
     for i in range(n):
         if codes[i] == code:
             if costs[i] <= cost:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.least_squares import least_squares
 from lfm.solution import Solution
 from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
 from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
@@ -34,24 +35,65 @@ RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a fe
 class SwitchingDecoder(LatentFeatureEstimator):
     """X ≈ ZW for rows in time of which few differ from the row before: who is on when, and the features.
 
-    Minimises Σ_s n_s ‖m_s − z_s W‖²/2σ² + 4 · (number of switches) over codes z_s of the segments s (runs of
-    n_s rows with mean m_s), and W; the noise σ, the segments and the number of features come from X. Where
-    that does not reach the noise, each activation of a feature is given a size of its own
-    (`lfm.switching.tracking`).
+    Minimises misfit plus switches, Σ_s n_s ‖m_s − z_s W‖²/2σ² + c · (number of switches), over the codes
+    z_s of the segments s (runs of n_s rows with mean m_s) and over W. The noise σ, the segments and the
+    number of features come from X. Where that does not reach the noise, each activation of a feature is
+    given a size of its own.
 
-    n_components: an upper bound on the number of features K, or 'auto'. One feature is the level that is
-    always on, where there is one. drift: standard deviation of an activation's size relative to its
-    feature's; 'auto' measures it where it is needed, 0 forbids it, 'wide' supposes that size and shape both
-    vary by 8% (as 'auto' does where what it measures explains too little). min_noise: σ is taken as at least
-    this, in the unit of X, so that changes too small to be a feature (a load that follows the voltage) stay
-    noise. max_iter: rounds of decoding and refitting per attempt. random_state is accepted as by every
-    estimator; the fit draws no random numbers.
+    Parameters
+    ----------
+    n_components : int or 'auto', default 'auto'
+        An upper bound on the number of features K, at least 1. One feature is the level that is always on,
+        where there is one.
+    drift : float, 'auto' or 'wide', default 'auto'
+        Standard deviation of an activation's size relative to its feature's, from 0 to below 1. 'auto'
+        measures it where it is needed, 0 forbids it, 'wide' supposes that size and shape both vary much.
+    min_noise : float, default 0.0
+        Least σ, in the unit of X. Changes too small to be a feature (a load that follows the voltage) stay
+        noise.
+    max_iter : int, default 10
+        Most rounds of decoding and refitting for each attempt.
+    random_state : optional
+        Accepted as by every estimator; the fit draws no random numbers.
+    callback : callable, optional
+        Called as callback(number, objective) after each attempt; numbers count from 1.
+    verbose : bool or int, default 0
+        Above 0, each attempt is logged on the logger "lfm.estimators".
 
-    After `fit`, besides the names all estimators share: noise_ (σ of one entry of X), drift_ (the drift that
-    the fit supposes, 0 where features repeat exactly), at_noise_floor_ (True where chi² of the segment means
-    is what noise, and the drift if any, make of it: nothing is left to explain), misfit_ (its distance from
-    that, in standard deviations), n_outlier_rows_ (single rows that no combination of features explains: they
-    hold a switch or are spoilt, and take over the code of a neighbour).
+    Attributes
+    ----------
+    Z_, W_, solution_, components_, n_iter_, converged_, objective_trace_
+        As for every estimator: see `LatentFeatureEstimator`.
+    noise_ : float
+        σ of one entry of X.
+    drift_ : float
+        The drift that the fit supposes; 0 where features repeat exactly.
+    at_noise_floor_ : bool
+        True where chi² of the segment means is what noise, and drift if any, make of it: nothing is left to
+        explain.
+    misfit_ : float
+        Distance of chi² from that, in standard deviations.
+    n_outlier_rows_ : int
+        Single rows that no combination of features explains. They hold a switch or are spoilt, and take
+        over the code of a neighbour.
+
+    Raises
+    ------
+    InvalidInputError
+        By `fit`, where a parameter is out of its range, or the changes between rows do not recur and drift
+        is 0.
+
+    Examples
+    --------
+    A feature of size 5 on top of a level of 1:
+
+    >>> import lfm
+    >>> import numpy as np
+    >>> on = np.tile(np.repeat([0, 1], 10), 6)
+    >>> X = 1 + 5 * on[:, None] * np.ones(4) + 0.01 * np.random.default_rng(0).standard_normal((120, 4))
+    >>> decoder = lfm.SwitchingDecoder().fit(X)
+    >>> lfm.runs_of_ones(decoder.Z_[:, 1])[:2], decoder.at_noise_floor_
+    ([(10, 20), (30, 40)], True)
     """
 
     noise_: float
@@ -69,6 +111,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         max_iter: int = 10,
         random_state: Any = None,
         callback: Callback | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_components = n_components
         self.drift = drift
@@ -76,6 +119,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
+        self.verbose = verbose
 
     @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
@@ -86,7 +130,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
         self._check_count("max_iter", 1)
         self._check_number("min_noise", above=-1e-300)
         gaps = _check_gaps(gap_before, len(rows))
-        rounds = Rounds(self.callback)
+        rounds = Rounds(self.callback, verbose=self.verbose)
         subspace = find_subspace(rows, gaps)
         subspace = subspace._replace(noise=max(subspace.noise, self.min_noise))
         segments = split(subspace.scores(rows), gaps)
@@ -186,7 +230,7 @@ def _solution(X: FloatArray, segments: Segments, fit: Fit, subspace: Subspace) -
         Z = segments.rows(with_short_activations(segments, fit.Z, fit.outlier, fit.G, fit.level))
         fitting = ~segments.rows(fit.outlier)
         design = np.column_stack([np.ones(np.count_nonzero(fitting)), Z[fitting]])
-        features = np.linalg.lstsq(design.T @ design, design.T @ X[fitting])[0]
+        features = least_squares(design, X[fitting]).W
         level, W = features[0], features[1:]
     else:
         means = np.add.reduceat(X, segments.start, axis=0) / segments.length[:, None]

@@ -10,11 +10,8 @@ import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.switching.segments import Segments, States, group
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
-
-MAX_CANDIDATES = 48  # edge types that may become generators: the most frequent (one bit each in a mask)
-FEW_ODD = 20  # types seen once, up to which they may become generators too
-REACH = 2.5  # standard deviations of drift and shape within which edges are one type
 
 
 class EdgeTypes(NamedTuple):
@@ -60,7 +57,10 @@ def edge_types(states: States, follows: BoolArray, length: IntArray) -> EdgeType
     variance = 1.0 / groups.weight[order]
     repeated = int(np.count_nonzero(alone >= 2))
     # A few edges seen once may be rare features; many are rows that hold a switch and would pass for them.
-    candidates = min(len(order) if len(order) - repeated <= FEW_ODD else repeated, MAX_CANDIDATES)
+    candidates = min(
+        len(order) if len(order) - repeated <= THRESHOLDS.max_single_types else repeated,
+        THRESHOLDS.max_candidates,
+    )
     return EdgeTypes(groups.centre[order], variance, count[order], of_segment, sign, candidates)
 
 
@@ -81,13 +81,17 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     change = segments.mean[at] - segments.mean[at - 1]
     precision = 1.0 / (1.0 / segments.length[at] + 1.0 / segments.length[at - 1])
     first = group(
-        change, precision, up_to_sign=True, along=REACH * variation.drift, across=REACH * variation.shape
+        change,
+        precision,
+        up_to_sign=True,
+        along=THRESHOLDS.reach_sigmas * variation.drift,
+        across=THRESHOLDS.reach_sigmas * variation.shape,
     )
     label, turned = first.label, first.sign
     if variation.drift > 0:  # groups that grew from both ends of one feature's range are one
         seen = np.bincount(label).astype(np.float64)
         drift = min(variation.drift, _measure(change * turned[:, None], precision, first.centre, label).drift)
-        second = group(first.centre, seen, up_to_sign=True, along=REACH * drift)
+        second = group(first.centre, seen, up_to_sign=True, along=THRESHOLDS.reach_sigmas * drift)
         label, turned = second.label[label], turned * second.sign[label]
     times = np.bincount(label)
     of_segment[at], sign[at] = label, turned
@@ -106,7 +110,7 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
     around = np.bincount(label, weights=weight**2 / precision) / total**2
     around += variation.shape**2 * size / (centre.shape[1] * times)
     noise = float(np.median(1.0 / precision))
-    candidates = min(int(np.count_nonzero(alone >= 2)), MAX_CANDIDATES)
+    candidates = min(int(np.count_nonzero(alone >= 2)), THRESHOLDS.max_candidates)
     types = EdgeTypes(centre, around, times, of_segment, sign, candidates, variation.drift, noise)
     return types, _measure(edges, precision, centre, label)
 
@@ -114,7 +118,7 @@ def varying_edge_types(segments: Segments, variation: Variation) -> tuple[EdgeTy
 def _measure(change: FloatArray, precision: FloatArray, centre: FloatArray, label: IntArray) -> Variation:
     """Drift and shape seen in types of four edges or more: what is left of the scatter without its noise."""
     times = np.bincount(label)
-    common = times[label] >= 4
+    common = times[label] >= THRESHOLDS.min_edges_to_measure
     if not common.any():
         return Variation(0.0, 0.0)
     c, n = centre[label[common]], times[label[common]]

@@ -1,12 +1,13 @@
-"""Which changes of level are the features themselves: relations between edge types, and the choice.
+"""Which edge types are the features themselves: the choice that describes all edges most briefly.
 
-Owns steps 4 and 5 of the switching decoder. In units of the noise, as `lfm.switching.segments` hands them
-over. An edge is a change of level; appliances that switch one at a time make every feature an edge (collinear
-ones too, for their sizes differ), and simultaneous switches make sums and differences of features.
+Owns the second half of step 4, and step 5, of the switching decoder. All quantities are in units of the
+noise, as in `lfm.switching.segments`. An edge is a change of level. Appliances that switch one at a time make
+every feature an edge, collinear ones too, because their sizes differ; `lfm.switching.relations` knows which
+edges are sums of others.
 
-The choice of generators minimises the length of a description of all edges: each is written as the fewest
-generators, with signs, that add up to it, and generator k, used n_k times in N rows, costs log(N/n_k) a
-time. So a sum that is seen as often as chance makes two frequent features switch together stays a sum.
+The choice of features minimises the length of a description of all edges. Each edge is written as the fewest
+features, with signs, that add up to it, and feature k, used n_k times in N rows, costs log(N/n_k) each time.
+So a sum that is seen as often as chance makes two frequent features switch together stays a sum.
 """
 
 from typing import NamedTuple
@@ -16,158 +17,9 @@ from numpy.typing import NDArray
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.edges import REACH, EdgeTypes
-from lfm.switching.segments import States, distance_limit
-
-MAX_TYPES = 240  # edge types that are explained at all; rarer ones are left to the decoder
-
-
-class Relations(NamedTuple):
-    """Ways to write a type as a signed sum of one, two or three candidates, sorted by type, then by price."""
-
-    first: IntArray  # (T + 1,) relations of type t are first[t] : first[t + 1]
-    members: NDArray[np.uint64]  # bit c set: candidate c takes part
-    negative: NDArray[np.uint64]  # bit c set: with a minus
-    surplus: FloatArray  # nats that it costs each time, beside the switches of its members
-
-
-@compiled
-def _surplus(
-    t: int,
-    members: tuple[int, int, int],
-    signs: tuple[float, float, float],
-    distance: float,
-    gram: FloatArray,
-    variance: FloatArray,
-    times: IntArray,
-    drift: float,
-    noise: float,
-    limit: float,
-) -> float:
-    """What writing type t as the signed sum of members (−1: none) costs each time beyond itself.
-
-    −1 where the sum is out of reach; `distance` is ‖t − sum‖². Without drift it is free. With drift each
-    member brings its own: a small edge often seen with little scatter is no difference of two large ones.
-    """
-    reach = variance[t]
-    for i in range(3):
-        if members[i] >= 0:
-            reach += variance[members[i]]
-    reach *= limit
-    if drift == 0:
-        return 0.0 if distance <= reach else -1.0
-    loose = 0.0
-    for q in range(3):
-        if members[q] >= 0:
-            loose += (1.0 / times[t] + 1.0 / times[members[q]]) * gram[members[q], members[q]]
-    if distance > reach + (REACH * drift) ** 2 * loose:
-        return -1.0
-    total = 0.0
-    slack = 0.0  # Σ δ²(1/n_t + 1/n_k) (g_k·d)²/‖d‖²
-    for q in range(3):
-        k = members[q]
-        if k < 0:
-            continue
-        total += gram[k, k]
-        product = gram[t, k]
-        for i in range(3):
-            if members[i] >= 0:
-                product -= signs[i] * gram[members[i], k]
-        if distance > 0:
-            slack += (1.0 / times[t] + 1.0 / times[k]) * product**2 / distance
-    slack *= drift**2
-    if distance > reach + REACH**2 * slack:
-        return -1.0
-    misfit = distance / (reach / limit + slack)
-    # log det(I + δ²Σggᵀ/noise), bounded from below by the trace: equal where the members are collinear
-    own = np.log1p(drift**2 * gram[t, t] / noise)
-    return float(0.5 * max(np.log1p(drift**2 * total / noise) - own, 0.0) + 0.5 * misfit / times[t])
-
-
-@compiled
-def _relate(
-    gram: FloatArray,
-    variance: FloatArray,
-    times: IntArray,
-    n_candidates: int,
-    drift: float,
-    noise: float,
-    limit: float,
-) -> tuple[list[int], list[int], list[int], list[float]]:
-    """Target, members, negative and surplus of each relation of two or three candidates."""
-    targets, members, negative, surplus = [0], [0], [0], [0.0]
-    C = n_candidates
-    for t in range(len(gram)):
-        for a in range(C):
-            if a == t:
-                continue
-            for sa in (1.0, -1.0):
-                one = gram[t, t] + gram[a, a] - 2 * sa * gram[t, a]
-                for b in range(a + 1, C):
-                    if b == t:
-                        continue
-                    for sb in (1.0, -1.0):
-                        two = one + gram[b, b] - 2 * sb * gram[t, b] + 2 * sa * sb * gram[a, b]
-                        bits = (1 << a) | (1 << b)
-                        minus = (int(sa < 0) << a) | (int(sb < 0) << b)
-                        price = _surplus(
-                            t, (a, b, -1), (sa, sb, 0.0), two, gram, variance, times, drift, noise, limit
-                        )
-                        if price >= 0:
-                            targets.append(t)
-                            members.append(bits)
-                            negative.append(minus)
-                            surplus.append(price)
-                            continue
-                        for c in range(b + 1, C):
-                            if c == t:
-                                continue
-                            base = two + gram[c, c]
-                            cross = sa * gram[a, c] + sb * gram[b, c] - gram[t, c]
-                            for sc in (1.0, -1.0):
-                                price = _surplus(
-                                    t,
-                                    (a, b, c),
-                                    (sa, sb, sc),
-                                    base + 2 * sc * cross,
-                                    gram,
-                                    variance,
-                                    times,
-                                    drift,
-                                    noise,
-                                    limit,
-                                )
-                                if price >= 0:
-                                    targets.append(t)
-                                    members.append(bits | (1 << c))
-                                    negative.append(minus | (int(sc < 0) << c))
-                                    surplus.append(price)
-    return targets[1:], members[1:], negative[1:], surplus[1:]
-
-
-def find_relations(types: EdgeTypes) -> Relations:
-    """Every relation between edge types that holds within their noise and drift."""
-    T = min(len(types.times), MAX_TYPES)
-    C = types.n_candidates
-    vector = types.vector[:T]
-    found = _relate(
-        vector @ vector.T,
-        types.variance[:T],
-        types.times[:T],
-        C,
-        types.drift,
-        types.noise,
-        distance_limit(vector.shape[1]),
-    )
-    itself = np.arange(C)
-    target = np.concatenate([itself, np.asarray(found[0], dtype=np.int64)])
-    members = np.concatenate([1 << itself, np.asarray(found[1], dtype=np.int64)]).astype(np.uint64)
-    negative = np.concatenate([0 * itself, np.asarray(found[2], dtype=np.int64)]).astype(np.uint64)
-    surplus = np.concatenate([np.zeros(C), np.asarray(found[3], dtype=np.float64)])
-    typical = np.log(20.0) * np.bitwise_count(members)  # before it is known how often each is used
-    order = np.lexsort((surplus + typical, target))
-    first = np.searchsorted(target[order], np.arange(T + 1))
-    return Relations(first, members[order], negative[order], surplus[order])
+from lfm.switching.edges import EdgeTypes
+from lfm.switching.relations import Relations
+from lfm.switching.segments import States
 
 
 def description_length(types: EdgeTypes) -> float:

@@ -11,12 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.least_squares import least_squares
 from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
-from lfm.switching.features import choose, description_length, find_relations, starting_features
+from lfm.switching.features import choose, description_length, starting_features
+from lfm.switching.relations import find_relations
 from lfm.switching.segments import Segments, States, find_states, is_transition
 from lfm.switching.skipped_rows import codes_of_neighbours
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation, track_segments
-from lfm.switching.viterbi import GLITCH, SWITCH, decode_segments
+from lfm.switching.viterbi import decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
@@ -105,8 +108,7 @@ def _alternate(
     for _ in range(max_iter):
         used = _varies(path.Z)
         design = np.column_stack([path.Z[:, used], np.ones(len(path.Z))])
-        root = np.sqrt(np.where(path.glitch, 0, segments.length))[:, None]
-        features = np.linalg.lstsq(design * root, segments.mean * root)[0]
+        features = least_squares(design, segments.mean, weight=np.where(path.glitch, 0, segments.length)).W
         G, level = features[:-1], features[-1]
         before, path = path.Z[:, used], decode_segments(segments, states, G, level)
         if np.array_equal(before, path.Z):
@@ -129,13 +131,13 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if SWITCH * switches[k] > _WORTH_TRYING * price:
+        if THRESHOLDS.switch_nats * switches[k] > _WORTH_TRYING * price:
             break
         on = fit.Z[:, k] == 1
         mostly_on = segments.length[on].sum() > segments.length[~on].sum()
         # A column that is never on, or never off, has no rarer rows at all.
         longest = segments.length[~on if mostly_on else on].max(initial=0)
-        allowance = GLITCH if longest == 1 else 0.0
+        allowance = THRESHOLDS.spoilt_row_nats if longest == 1 else 0.0
         level = fit.level + fit.G[k] if mostly_on else fit.level
         shorter = _alternate(
             segments, states, np.delete(fit.G, k, axis=0), level, price=price, max_iter=max_iter
@@ -230,9 +232,8 @@ def refit_varying(
     change = Z[inside].astype(np.float64) - Z[inside - 1]
     noise = 1.0 / segments.length[inside] + 1.0 / segments.length[inside - 1]
     size = (variation.drift**2 + variation.shape**2) * np.sum(G**2, axis=1)
-    root = 1.0 / np.sqrt(noise + change**2 @ size / G.shape[1])[:, None]
     edges = means[inside] - means[inside - 1]
-    features = np.asarray(np.linalg.lstsq(change * root, edges * root)[0], dtype=np.float64)
+    features = least_squares(change, edges, weight=1.0 / (noise + change**2 @ size / G.shape[1])).W
     weight = ~outlier / (1.0 / segments.length + Z @ size)
     level = weight @ (means - Z @ features) / weight.sum()
     return features, level

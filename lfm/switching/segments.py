@@ -12,12 +12,7 @@ from scipy import stats
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-
-FALSE_ALARM = 1e-7  # probability that a row of pure noise opens a new segment
-MAX_RANK = 64
-_LEEWAY = 1.2
-_FEW_ROWS = 20
-_RELATIVE_FLOOR = 1e-7  # noise is never taken as less than this part of the data's own size
+from lfm.switching.thresholds import THRESHOLDS
 
 
 class Subspace(NamedTuple):
@@ -60,9 +55,9 @@ class States(NamedTuple):
     rows: FloatArray  # (M,) rows spent in it
 
 
-def distance_limit(rank: int, false_alarm: float = FALSE_ALARM) -> float:
+def distance_limit(rank: int) -> float:
     """The squared distance, in units of its variance, that noise in `rank` dimensions exceeds so rarely."""
-    return float(stats.chi2.isf(false_alarm, max(rank, 1)))
+    return float(stats.chi2.isf(THRESHOLDS.false_alarm, max(rank, 1)))
 
 
 def _edge(N: int, D: int) -> float:
@@ -84,7 +79,7 @@ def _principal(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _noise_between_rows(X: FloatArray, gap_before: BoolArray) -> float:
     """Standard deviation of an entry from the median change between neighbouring rows; inf if few follow."""
     follows = np.flatnonzero(~gap_before[1:])
-    if len(follows) < _FEW_ROWS:
+    if len(follows) < THRESHOLDS.min_neighbours:
         return np.inf
     change = np.sum((X[follows + 1] - X[follows]) ** 2, axis=1)
     D = X.shape[1]
@@ -99,14 +94,14 @@ def find_subspace(X: FloatArray, gap_before: BoolArray) -> Subspace:
     """
     N, D = X.shape
     values, vectors = _principal(X)
-    floor = _RELATIVE_FLOOR * float(np.sqrt(np.mean(X**2))) or 1.0
+    floor = THRESHOLDS.least_noise * float(np.sqrt(np.mean(X**2))) or 1.0
     between = _noise_between_rows(X, gap_before)
-    most = min(len(values), MAX_RANK)
+    most = min(len(values), THRESHOLDS.max_rank)
     rank, noise = most, between
     for r in range(min(most, N, D)):
         # Few directions are no sample of noise, and a level that switches is none at all: rows at the same
         # level are never further apart than noise.
-        noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), _LEEWAY * between)
+        noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), THRESHOLDS.noise_leeway * between)
         if values[r] <= max(noise, floor) ** 2 * _edge(N - r, D - r):
             rank = r
             break
@@ -118,7 +113,7 @@ def find_subspace(X: FloatArray, gap_before: BoolArray) -> Subspace:
         left = np.sum(X**2, axis=1) - np.sum((X @ basis) ** 2, axis=1)
         free = D - basis.shape[1]
         outside = np.flatnonzero(left > noise**2 * distance_limit(free))
-        room = min(free, MAX_RANK - basis.shape[1])
+        room = min(free, THRESHOLDS.max_rank - basis.shape[1])
         if not len(outside) or room == 0:
             break
         residual = X[outside] - (X[outside] @ basis) @ basis.T

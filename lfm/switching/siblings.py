@@ -12,28 +12,50 @@ import itertools
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.checks import check_real
 from lfm.errors import InvalidInputError
+from lfm.runs import runs_of_ones
 from lfm.solution import Solution
-from lfm.switching.partition import N_BINS, Activations, best_partition
+from lfm.switching.partition import Activations, best_partition
+from lfm.switching.thresholds import THRESHOLDS
 
-COLLINEAR = 0.998  # cosine of two shapes that are one
-NEAR = 1.3  # ratio of two sizes that may be mixed up
-LEAST_DRIFT = 0.005  # relative: no house's activations repeat better
-WIDER = np.array([1.0, 1.5, 2.0, 3.0, 5.0, 10.0])  # a family's drift over the usual one,
-WIDER_COST = 2.0 * np.log(WIDER) ** 2  # and what it costs to suppose so, nats
-APART = 4.0  # standard deviations between the mean sizes of two classes
-FEWEST, MIN_SHARE = 3, 0.05  # activations, of two classes together: fewer are accidents, or were a feature
-ALIKE = 3.0  # drifts between two sizes that may be one's
-MIN_RUNS = 4
-WORSE = 1.01  # a family shared out anew may leave so much more of X: drift, not error
+_WIDER = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # tried in turn: how much more a family drifts than other features
 
 
 def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray) -> Solution:
-    """The solution with activations of different size in different features; itself where they are.
+    """The solution with activations of clearly different size in different features.
 
-    Features keep their places, new ones are last. X (N, D); gap_before (N,) as for SwitchingZ.
+    Siblings are features of one shape that differ in size only, such as heaters.
+
+    Parameters
+    ----------
+    solution : Solution
+        What an estimator found.
+    X : array of shape (N, D)
+        The data.
+    gap_before : array of N booleans
+        True where row n does not directly follow row n − 1 in time.
+
+    Returns
+    -------
+    Solution
+        Features keep their places and new ones come last; the same solution where nothing has to be
+        separated.
+
+    Raises
+    ------
+    InvalidInputError
+        Where gap_before does not have one entry per row.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> solution = lfm.Solution([[1, 0], [1, 1], [1, 0]], [[3.0], [1.0]])
+    >>> same = lfm.separate_siblings(solution, solution.product(), gap_before=np.zeros(3, dtype=bool))
+    >>> same is solution
+    True
     """
     X = check_real("X", X)
     if gap_before.shape != (solution.N,):
@@ -45,9 +67,9 @@ def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray
     spreads = _spreads(solution, residual, gap_before)
     for family in _families(solution):
         others = [spread for k, spread in spreads.items() if k not in family]
-        drift = max(float(np.median(others)) if others else 0.0, LEAST_DRIFT)
+        drift = max(float(np.median(others)) if others else 0.0, THRESHOLDS.least_drift)
         changed = _shared_out(solution, residual, gap_before, family, drift)
-        if changed is not None and changed.residual(X) <= WORSE * solution.residual(X):
+        if changed is not None and changed.residual(X) <= THRESHOLDS.worse_residual * solution.residual(X):
             solution, residual = changed, X - changed.product()
     kept = np.asarray(solution.Z.any(axis=0))
     kept[: len(never_on)] |= never_on
@@ -62,21 +84,13 @@ def _families(solution: Solution) -> list[list[int]]:
     for k in sorted(switched, key=lambda k: -size[k]):
         for family in families:
             j = family[-1]
-            collinear = solution.W[j] @ solution.W[k] >= COLLINEAR * size[j] * size[k]
-            if collinear and size[j] <= NEAR * size[k]:
+            collinear = solution.W[j] @ solution.W[k] >= THRESHOLDS.collinear_cosine * size[j] * size[k]
+            if collinear and size[j] <= THRESHOLDS.near_ratio * size[k]:
                 family.append(k)
                 break
         else:
             families.append([k])
     return families
-
-
-def _runs(column: BinaryArray, gap_before: BoolArray) -> list[tuple[int, int]]:
-    """(first, end) of each run of ones; a gap in time ends a run."""
-    on = np.concatenate([[0], column, [0]]).astype(np.int64)
-    starts = np.flatnonzero((on[1:-1] == 1) & ((on[:-2] == 0) | gap_before))
-    stops = np.flatnonzero((on[1:-1] == 1) & ((on[2:] == 0) | np.append(gap_before[1:], True))) + 1
-    return list(zip(starts.tolist(), stops.tolist(), strict=True))
 
 
 class _Edges:
@@ -89,7 +103,7 @@ class _Edges:
         # The drift of what else switches looks like a size: its energy over the feature's own.
         beside = switches @ np.sum(W**2, axis=1) / np.sum(W[k] ** 2)
         runs, changes, foreign = [], [], []
-        for first, end in _runs(Z[:, k], gap_before):
+        for first, end in runs_of_ones(Z[:, k], gap_before):
             seen = []
             if first > 0 and not gap_before[first]:
                 seen.append((float(beside[first - 1]), residual[first] - residual[first - 1]))
@@ -112,7 +126,7 @@ def _spreads(solution: Solution, residual: FloatArray, gap_before: BoolArray) ->
     for k in (member for family in _families(solution) for member in family):
         edges = _Edges(solution, residual, gap_before, k)
         sizes = (edges.change @ solution.W[k] / np.sum(solution.W[k] ** 2))[edges.foreign == 0]
-        if len(sizes) >= MIN_RUNS:
+        if len(sizes) >= THRESHOLDS.min_runs:
             spreads[k] = 1.4826 * float(np.median(np.abs(sizes - np.median(sizes))))
     return spreads
 
@@ -123,7 +137,7 @@ def _shared_out(
     """The solution with the family's activations in classes of their own; None where that changes nothing."""
     parts = [_Edges(solution, residual, gap_before, k) for k in family]
     member = np.concatenate([np.full(len(part.first), i) for i, part in enumerate(parts)]).astype(np.int64)
-    if len(member) < MIN_RUNS:
+    if len(member) < THRESHOLDS.min_runs:
         return None
     change = np.concatenate([part.change for part in parts])
     shape = solution.W[family].mean(axis=0)
@@ -136,13 +150,14 @@ def _shared_out(
         size=size,
         variance=drift**2 * (1.0 + foreign),
         duration=_bins(end - first),
-        company=_bins(_to_the_nearest(size, first, end, ALIKE * drift)),
+        company=_bins(_to_the_nearest(size, first, end, THRESHOLDS.alike_drifts * drift)),
         context=np.ascontiguousarray(solution.Z[first][:, others]),
         first=first,
         end=end,
     )
     best, label, spread = -np.inf, member, activations
-    for wider, cost in zip(WIDER, WIDER_COST, strict=True):
+    for wider in _WIDER:
+        cost = THRESHOLDS.wider_nats * np.log(wider) ** 2
         wide = activations._replace(variance=wider**2 * activations.variance)
         start, evidence = best_partition(label, wide)
         if evidence - cost < best:
@@ -156,7 +171,7 @@ def _shared_out(
 
 def _bins(rows: IntArray) -> IntArray:
     """The bin of each number of rows (1 and more): one for every doubling."""
-    return np.minimum(np.log2(rows).astype(np.int64), N_BINS - 1)
+    return np.minimum(np.log2(rows).astype(np.int64), THRESHOLDS.n_bins - 1)
 
 
 def _to_the_nearest(size: FloatArray, first: IntArray, end: IntArray, alike: float) -> IntArray:
@@ -180,9 +195,11 @@ def _without_doubtful(label: IntArray, a: Activations, member: IntArray) -> IntA
             pair = [label == classes[low], label == classes[high]]
             apart = float((mean[high] - mean[low]) / np.sqrt(1 / weight[high] + 1 / weight[low]))
             few = min(np.count_nonzero(one) for one in pair)
-            least = max(FEWEST, MIN_SHARE * np.count_nonzero(pair[0] | pair[1]))
+            least = max(
+                THRESHOLDS.min_activations, THRESHOLDS.min_class_share * np.count_nonzero(pair[0] | pair[1])
+            )
             accident = few < least and not _was_a_feature(pair, member)
-            if (apart < APART or accident) and not _overlap(pair, a):
+            if (apart < THRESHOLDS.apart_sigmas or accident) and not _overlap(pair, a):
                 doubtful.append((apart, classes[low], classes[high]))
         if not doubtful:
             return np.searchsorted(classes, label)
@@ -231,7 +248,7 @@ def _rebuilt(
     free = list(range(len(family)))
     for c in classes[np.argsort(-shared.max(axis=1), kind="stable")].tolist():
         mine = label == c
-        weight = 1 / (1 + 10 * foreign[mine])
+        weight = 1 / (1 + THRESHOLDS.foreign_weight * foreign[mine])
         feature = weight @ change[mine] / weight.sum()
         column = np.zeros(solution.N, dtype=np.uint8)
         for r in np.flatnonzero(mine).tolist():

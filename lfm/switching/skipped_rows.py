@@ -9,8 +9,7 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.switching.segments import Segments, distance_limit
-
-HALF, WHOLE = 0.5, 1.1  # of a feature: more than half of such a row was in the new state
+from lfm.switching.thresholds import THRESHOLDS
 
 
 def codes_of_neighbours(segments: Segments, Z: BinaryArray, passed: BoolArray) -> BinaryArray:
@@ -48,7 +47,12 @@ def with_short_activations(
     share = (1.0 - 2.0 * Z[rows]) * (left_over @ G.T) / size
     misfit = square[:, None] - share**2 * size
     limit = distance_limit(G.shape[1])
-    fits = (share >= HALF) & (share <= WHOLE) & (misfit <= limit) & (square > limit)[:, None]
+    fits = (
+        (share >= THRESHOLDS.least_share)
+        & (share <= THRESHOLDS.most_share)
+        & (misfit <= limit)
+        & (square > limit)[:, None]
+    )
     # A part of one heater looks like the whole of a smaller one: the one that switches most often it is.
     switches = np.count_nonzero(np.diff(Z.astype(np.int8), axis=0), axis=0)
     best = np.argmax(np.where(fits, switches, -1), axis=1)

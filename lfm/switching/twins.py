@@ -14,16 +14,40 @@ from lfm.arrays import FloatArray
 from lfm.checks import check_real
 from lfm.estimators.decoding import decode
 from lfm.solution import Solution
-
-MAX_BROKEN = 0.005  # share of rows that may take a third value: they are decoded wrongly one way or another
+from lfm.switching.thresholds import THRESHOLDS
 
 
 def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: float = 0.02) -> Solution:
     """The solution with every pair of twins joined, nearest pair first; itself if there is none.
 
-    Twins are features whose difference (or sum) is at most `tolerance` of the smaller one's size. A pair is
-    joined only if ‖X − ZW‖ stays within (1 + slack) of what it was, X (N, D); the few rows in which the pair
-    takes a third value are decoded anew first. The order of the other features is kept.
+    Twins are two features of nearly the same waveform (up to sign) that share the activations of one
+    appliance.
+
+    Parameters
+    ----------
+    solution : Solution
+        What an estimator found.
+    X : array of shape (N, D)
+        The data.
+    tolerance : float
+        Largest difference (or sum) of two twins, as a share of the smaller one's size.
+    slack : float, default 0.02
+        Share by which ‖X − ZW‖ may grow with each pair that is joined.
+
+    Returns
+    -------
+    Solution
+        With fewer features where twins were joined; the others keep their order.
+
+    Examples
+    --------
+    One feature that was taken for two:
+
+    >>> import lfm
+    >>> split = lfm.Solution([[1, 0], [0, 1], [0, 0]], [[5.0], [5.1]])
+    >>> joined = lfm.merge_twins(split, [[5.2], [4.9], [0.0]], tolerance=0.05)
+    >>> joined.Z.tolist()
+    [[1], [1], [0]]
     """
     X = check_real("X", X)
     limit = (1 + slack) * solution.residual(X)
@@ -81,9 +105,9 @@ def _merged(solution: Solution, X: FloatArray, i: int, j: int, sign: int) -> Sol
 
 
 def _lower_of_two(values: np.ndarray, counts: np.ndarray) -> int | None:
-    """M where all but MAX_BROKEN of the counts lie at the neighbouring values m and m + 1."""
+    """M where nearly all of the counts lie at the neighbouring values m and m + 1."""
     for m in values.tolist():
         inside = counts[(values == m) | (values == m + 1)].sum()
-        if inside >= (1 - MAX_BROKEN) * counts.sum():
+        if inside >= (1 - THRESHOLDS.max_broken) * counts.sum():
             return int(m)
     return None

@@ -1,7 +1,7 @@
 """The most probable sequence of codes for a sequence of segments, given the features.
 
 Owns step 6 of the switching decoder. A code says which features are on; a segment of n rows with mean m costs
-n‖m − b − zG‖²/2 (units of the noise), a feature that switches between neighbours costs `SWITCH`.
+n‖m − b − zG‖²/2 (units of the noise), a feature that switches between neighbours costs `switch_nats`.
 
 Not all 2^J codes are visited. Each distinct level has a list: the exactly closest code (sphere decoder of
 `lfm.estimators.decoding`) and every code within three flips of it that is not hopelessly far; a segment
@@ -17,12 +17,7 @@ from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.estimators.decoding import decode
 from lfm.switching.segments import Segments, States, is_transition
-
-SWITCH = 4.0  # −log of the odds that a given feature switches between two rows
-GLITCH = 30.0  # what a single row costs at the most: one that fits no code is spoilt,
-BETWEEN = 16.0  # or holds a switch: so much above its expected misfit if it lies between its neighbours
-_LIST = 48  # codes per level
-_NODES = 2_000
+from lfm.switching.thresholds import THRESHOLDS
 
 
 class Path(NamedTuple):
@@ -35,7 +30,7 @@ class Path(NamedTuple):
 
 @compiled
 def _nearby(
-    best: IntArray, product: FloatArray, gram: FloatArray, weight: FloatArray, margin: float
+    best: IntArray, product: FloatArray, gram: FloatArray, weight: FloatArray, margin: float, n_codes: int
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """Codes within three flips of the best one, their excess misfit, and how many, for each level.
 
@@ -43,8 +38,8 @@ def _nearby(
     −s_k (p_k − (zQ)_k) + ½Q_kk, plus s_j s_k Q_jk for each pair flipped.
     """
     M, J = product.shape
-    codes = np.zeros((M, _LIST), dtype=np.int64)
-    excess = np.full((M, _LIST), np.inf)
+    codes = np.zeros((M, n_codes), dtype=np.int64)
+    excess = np.full((M, n_codes), np.inf)
     count = np.zeros(M, dtype=np.int64)
     sign = np.empty(J)
     single = np.empty(J)
@@ -77,9 +72,9 @@ def _nearby(
 
 @compiled
 def _insert(codes: IntArray, excess: FloatArray, count: IntArray, m: int, code: int, value: float) -> None:
-    """Keep the list of level m sorted by excess, at most _LIST long."""
-    n = count[m]
-    if n == _LIST:
+    """Keeps the list of level m sorted by excess, at most as long as there is room for."""
+    n, room = count[m], codes.shape[1]
+    if n == room:
         if value >= excess[m, n - 1]:
             return
         n -= 1
@@ -89,7 +84,7 @@ def _insert(codes: IntArray, excess: FloatArray, count: IntArray, m: int, code: 
         n -= 1
     codes[m, n] = code
     excess[m, n] = value
-    if count[m] < _LIST:
+    if count[m] < room:
         count[m] += 1
 
 
@@ -136,10 +131,11 @@ def _recursion(
     return path, cost[path[S - 1]]
 
 
-def glitch_costs(segments: Segments) -> FloatArray:
-    """(S,) what passing over each segment costs: infinite for all that are longer than one row."""
-    between = 0.5 * segments.mean.shape[1] + BETWEEN
-    costs = np.where(is_transition(segments), min(between, GLITCH), GLITCH)
+def skip_costs(segments: Segments) -> FloatArray:
+    """(S,) what skipping each segment costs, in nats: infinite for all that are longer than one row."""
+    between = 0.5 * segments.mean.shape[1] + THRESHOLDS.mixed_row_nats
+    spoilt = THRESHOLDS.spoilt_row_nats
+    costs = np.where(is_transition(segments), min(between, spoilt), spoilt)
     return np.where(segments.length == 1, costs, np.inf)
 
 
@@ -149,15 +145,14 @@ def code_numbers(Z: BinaryArray) -> IntArray:
 
 
 def closest_codes(levels: FloatArray, G: FloatArray) -> BinaryArray:
-    """The code whose sum of features is closest to each level (M, r): the best found in _NODES nodes."""
-    return decode(levels, G, max_nodes=_NODES).Z
+    """The code whose sum of features is closest to each level (M, r): the best one found."""
+    return decode(levels, G, max_nodes=THRESHOLDS.nodes_per_level).Z
 
 
-def decode_segments(
-    segments: Segments, states: States, G: FloatArray, level: FloatArray, *, switch: float = SWITCH
-) -> Path:
+def decode_segments(segments: Segments, states: States, G: FloatArray, level: FloatArray) -> Path:
     """The cheapest path of codes for features G (J, r) above the level (r,) with all off."""
     S, J = len(segments.start), len(G)
+    switch, n_listed = THRESHOLDS.switch_nats, THRESHOLDS.codes_per_level
     if J == 0:
         misfit = 0.5 * segments.length @ np.sum((segments.mean - level) ** 2, axis=1)
         return Path(np.zeros((S, 0), dtype=np.uint8), float(misfit), np.zeros(S, dtype=np.bool_))
@@ -167,9 +162,9 @@ def decode_segments(
     # A code that costs more than all features switching twice is on no cheapest path.
     shortest = np.full(len(states.rows), np.inf)
     np.minimum.at(shortest, states.label, segments.length.astype(np.float64))
-    codes, _, count = _nearby(nearest, relative @ G.T, gram, shortest, 2 * switch * J)
-    listed = np.zeros((S, _LIST + 2), dtype=np.int64)
-    listed[:, :_LIST] = codes[states.label]
+    codes, _, count = _nearby(nearest, relative @ G.T, gram, shortest, 2 * switch * J, n_listed)
+    listed = np.zeros((S, n_listed + 2), dtype=np.int64)
+    listed[:, :n_listed] = codes[states.label]
     lengths = count[states.label].copy()
     own = nearest[states.label]
     for other in (np.roll(own, 1), np.roll(own, -1)):
@@ -181,7 +176,7 @@ def decode_segments(
     above = segments.mean - level
     linear = np.einsum("slj,sj->sl", on, above @ G.T, optimize=True)
     misfit = segments.length[:, None] * (0.5 * np.sum(above**2, axis=1)[:, None] - linear + quadratic)
-    limit = glitch_costs(segments)
+    limit = skip_costs(segments)
     capped = np.minimum(misfit, limit[:, None])
     path, cost = _recursion(listed, capped, lengths, segments.follows, switch)
     chosen = listed[np.arange(S), path]

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from nilm.errors import InputFileError, OptionError
-from nilm.store import read_json, week_lock, write_json
+from nilm.store import change_lock, read_json, write_json
 
 MAX_NAME = 80
+# The file holds what a person decided: no advice may cost them their words.
+_CURE = "it holds an analyst's own words: correct it by hand, or move it away and keep it"
 _ID = re.compile(r"A\d{2,6}", re.ASCII)
 _Values = dict[tuple[str, str], Any]  # (field, appliance_id) → its new value, None to take it out
 
@@ -86,14 +88,14 @@ def read_notes(path: Path, house: str) -> AnalystNotes:
     """The decisions in the file, none without a file; InputFileError if it is broken or another house's."""
     if not path.is_file():
         return AnalystNotes()
-    content = read_json(path)
+    content = read_json(path, cure=_CURE)
     if not isinstance(content, dict) or content.get("house") != house:
         owner = content.get("house") if isinstance(content, dict) else None
-        raise InputFileError(f"{path} holds names of the house {owner!r}, not of {house!r}; move it away")
+        raise InputFileError(f"{path} holds names of the house {owner!r}, not of {house!r}; {_CURE}")
     try:
         return _notes(content)
     except OptionError as error:
-        raise InputFileError(f"{path}: {error}") from error
+        raise InputFileError(f"{path}: {error}; {_CURE}") from error
 
 
 def name_appliance(path: Path, *, house: str, appliance_id: str, name: str) -> None:
@@ -150,7 +152,7 @@ def regroup(path: Path, *, house: str, appliance_id: str) -> None:
 
 def undo(path: Path, *, house: str) -> str:
     """Take the last standing change back and return its words; OptionError if there is none."""
-    with week_lock(path.parent, house, "names"):
+    with change_lock(path):
         notes = read_notes(path, house)
         if notes.last is None:
             raise OptionError(f"nothing stands in {path} that could be undone")
@@ -176,7 +178,7 @@ def check_name(name: Any) -> str:
 
 def _change(path: Path, house: str, words: str, decide: Callable[[AnalystNotes], _Values]) -> None:
     """Write what `decide` makes of the notes; nothing if all is so already."""
-    with week_lock(path.parent, house, "names"):
+    with change_lock(path):
         notes = read_notes(path, house)
         _write(path, house, notes, words, decide(notes))
 

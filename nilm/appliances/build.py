@@ -17,7 +17,7 @@ from nilm.appliances.activations import (
     find_activations,
 )
 from nilm.appliances.analyst import AnalystNotes
-from nilm.appliances.catalogue import Sighting, differs
+from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
@@ -27,6 +27,7 @@ from nilm.timeline import gaps_before, share_of_time
 
 FloatArray = NDArray[np.float64]
 
+_DAY_S = 86_400.0
 EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
 
 
@@ -92,6 +93,20 @@ def measure_loads(
     return loads
 
 
+def look_of(load: Load, match: SubmeterMatch | None, *, observed_s: float) -> Look:
+    """How a load looked this week, as the catalogue compares it; `match` is the submeter that fits it."""
+    size = load.amplitude[load.on == 1] if load.amplitude is not None else np.ones(1)
+    mean = abs(float(size.mean())) if len(size) else 0.0
+    return Look(
+        kind=load.kind,
+        active_w=load.active_w,
+        current_a=load.current_a,
+        habits=habits_of(load.activations, days=observed_s / _DAY_S),
+        spread=round(float(size.std()) / mean, 4) if mean > 0 else 0.0,
+        submeter=match.name if match is not None else None,
+    )
+
+
 def suggested_parts(
     hopped: Hopped,
     start_utc: TimeArray,
@@ -150,7 +165,7 @@ def name_loads(
 def _still_true(was: Sighting, load: Load) -> bool:
     """Whether an earlier week's name may stay; an analyst's own is kept by `analyst` alone."""
     if was.name_source == "description":
-        return was.kind == load.kind and not differs(load.active_w, was.active_w)
+        return was.look.kind == load.kind and not differs(load.active_w, was.look.active_w)
     return was.name_source == "submeter"
 
 

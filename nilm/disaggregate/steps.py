@@ -195,7 +195,7 @@ def _warm_start(catalogue_path: Path | None, house: str, week: str) -> FloatArra
     if catalogue_path is None or not catalogue_path.is_file():
         return None
     last = read_catalogue(catalogue_path, house).week_before(week)
-    return np.stack([s.current_a for s in last.sightings]) if last and last.sightings else None
+    return np.stack([s.look.current_a for s in last.sightings]) if last and last.sightings else None
 
 
 def _is_current(out_path: Path, step: Step, label: str) -> bool:

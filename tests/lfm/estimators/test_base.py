@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-from lfm import MEIBP, KFeatures, LatentLasso
+from lfm import MEIBP, BinaryDecoder, KFeatures, LatentLasso
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.solution import Solution
@@ -97,3 +98,33 @@ def test_a_fit_has_the_same_bits_on_one_thread_and_on_two(kind):
             fits.append(kind(6, random_state=3, max_iter=10).fit(data.X))
     np.testing.assert_array_equal(fits[0].Z_, fits[1].Z_)
     np.testing.assert_array_equal(fits[0].W_, fits[1].W_)
+
+
+def test_inverse_transform_and_score_say_what_the_features_explain():
+    model = Fixed().fit(X)
+    np.testing.assert_array_equal(model.components_, model.W_)
+    np.testing.assert_array_equal(
+        model.inverse_transform([[1, 1], [0, 1]]), [[1.0, 2.0, 0.0], [0.0, 2.0, 0.0]]
+    )
+    assert model.score(X) == 1.0
+    # Half of the energy of this row lies in a direction that no feature has.
+    assert model.score([[1.0, 0.0, 1.0]]) == pytest.approx(0.5)
+    assert model.score(np.zeros((2, 3))) == 1.0
+    with pytest.raises(InvalidInputError, match="Z has 3 columns; this Fixed has 2 features"):
+        model.inverse_transform([[1, 0, 1]])
+
+
+def test_grid_search_needs_no_scorer_of_ones_own():
+    data = images(K=3, N=90, n_pdc=0, noise=0.05, rng=np.random.default_rng(0))
+    search = GridSearchCV(BinaryDecoder(random_state=0), {"n_components": [1, 2, 3]}, cv=3).fit(data.X)
+    assert search.best_params_ == {"n_components": 3}
+    assert search.best_score_ > 0.95
+
+
+def test_verbose_logs_each_round(caplog):
+    data = images(K=2, N=40, n_pdc=0, noise=0.05, rng=np.random.default_rng(0))
+    with caplog.at_level("INFO", logger="lfm.estimators"):
+        KFeatures(2, n_init=2, random_state=0).fit(data.X)
+        assert not caplog.messages
+        KFeatures(2, n_init=2, random_state=0, verbose=1).fit(data.X)
+    assert [message.split(":")[0] for message in caplog.messages] == ["round 1", "round 2"]

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from lfm.switching.beam import BEAM, evidence, offer
+from lfm.switching.beam import evidence, offer
+
+BEAM = 24
 
 
 @pytest.mark.parametrize("m", [0, 1, 3])

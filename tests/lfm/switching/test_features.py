@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
-from lfm.switching.features import choose, description_length, find_relations, starting_features
+from lfm.switching.features import choose, description_length, starting_features
+from lfm.switching.relations import find_relations
 from lfm.switching.segments import Segments, States, find_states
 from lfm.switching.tracking import Variation
 

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
-from lfm.switching.partition import MEAN_SPREAD, N_BINS, Activations, best_partition, settle
+from lfm.switching.partition import Activations, best_partition, settle
+from lfm.switching.thresholds import THRESHOLDS
 
 
 def some(size, *, duration=None, company=None, context=None, together=False, drift=0.01) -> Activations:
@@ -30,12 +31,12 @@ def evidence_in_closed_form(label: np.ndarray, a: Activations) -> float:
     for c in np.unique(label):
         mine = label == c
         n = int(mine.sum())
-        cov = np.diag(a.variance[mine]) + MEAN_SPREAD**2
+        cov = np.diag(a.variance[mine]) + THRESHOLDS.mean_spread**2
         total += stats.multivariate_normal(np.ones(n), cov).logpdf(a.size[mine])
         total += gammaln(n)  # (n − 1)! of the Chinese restaurant with concentration 1
         for values in (a.duration[mine], a.company[mine]):
-            counts = np.bincount(values, minlength=N_BINS)
-            total += gammaln(N_BINS / 2) - gammaln(n + N_BINS / 2)
+            counts = np.bincount(values, minlength=THRESHOLDS.n_bins)
+            total += gammaln(THRESHOLDS.n_bins / 2) - gammaln(n + THRESHOLDS.n_bins / 2)
             total += np.sum(gammaln(counts + 0.5) - gammaln(0.5))
         for column in a.context[mine].T:
             on = int(column.sum())
@@ -49,8 +50,8 @@ def test_evidence_is_the_marginal_likelihood(seed: int) -> None:
     R = 9
     a = some(
         1 + 0.05 * rng.standard_normal(R),
-        duration=rng.integers(0, N_BINS, R),
-        company=rng.integers(0, N_BINS, R),
+        duration=rng.integers(0, THRESHOLDS.n_bins, R),
+        company=rng.integers(0, THRESHOLDS.n_bins, R),
         context=rng.integers(0, 2, (R, 3)),
     )
     label = rng.integers(0, 3, R)

@@ -92,4 +92,4 @@ def test_groups_may_vary_along_their_centre_but_not_across():
 
 
 def test_the_limit_is_that_of_chi_squared():
-    assert distance_limit(2, 1e-7) == pytest.approx(-2 * np.log(1e-7))
+    assert distance_limit(2) == pytest.approx(-2 * np.log(1e-7))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lfm.switching.segments import Segments, States
-from lfm.switching.viterbi import GLITCH, SWITCH, decode_segments
+from lfm.switching.thresholds import THRESHOLDS
+from lfm.switching.viterbi import decode_segments
 
 
 def chain(means, lengths, follows):
@@ -25,7 +26,7 @@ def cheapest(segments, G, level):
         cost = sum(misfit[s, path[s]] for s in range(S))
         for s in range(1, S):
             if segments.follows[s]:
-                cost += SWITCH * np.count_nonzero(codes[path[s]] != codes[path[s - 1]])
+                cost += THRESHOLDS.switch_nats * np.count_nonzero(codes[path[s]] != codes[path[s - 1]])
         if cost < best:
             best, best_path = cost, path
     return best, codes[list(best_path)]
@@ -65,7 +66,7 @@ def test_a_spoilt_row_is_passed_over_at_a_bounded_cost():
     path = decode_segments(segments, states, G, np.zeros(2))
     np.testing.assert_array_equal(path.glitch, [False, True, False])
     np.testing.assert_array_equal(path.Z, np.zeros((3, 2)))
-    assert path.cost == pytest.approx(GLITCH)
+    assert path.cost == pytest.approx(THRESHOLDS.spoilt_row_nats)
 
 
 def test_without_features_all_misfit_is_left():

@@ -110,3 +110,21 @@ def test_decisions_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
         for n in range(24):
             pool.submit(name_appliance, path, house="house_1", appliance_id=f"A{n:02d}", name=f"thing {n}")
     assert len(read_notes(path, "house_1").names) == 24
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"house": "house_1", "names": {"kettle": "A03"}}'])
+def test_no_advice_costs_the_analysts_words(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "names.json"
+    path.write_text(content)
+    with pytest.raises(InputFileError, match="correct it by hand, or move it away and keep it") as refused:
+        name_appliance(path, house="house_1", appliance_id="A03", name="Kettle")
+    assert "delete" not in str(refused.value)
+    assert path.read_text() == content
+
+
+def test_names_given_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "names" / "house_1.json"
+    ids = [f"A{k:02d}" for k in range(1, 41)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: name_appliance(path, house="house_1", appliance_id=i, name=f"is {i}"), ids))
+    assert read_notes(path, "house_1").names == {i: f"is {i}" for i in ids}

@@ -7,7 +7,7 @@ from lfm import Solution
 from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import build_appliances, measure_loads, name_loads, suggested_parts
-from nilm.appliances.catalogue import Sighting
+from nilm.appliances.catalogue import Look, Sighting
 from nilm.appliances.naming import Name, SubmeterMatch
 from nilm.disaggregate.solutions import Hopped
 from nilm.simulate.house import simulated_house
@@ -78,7 +78,7 @@ def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> 
 
     def named(k: int, name: str, *, source: str, scale: float = 1.0, kind: str = "") -> str:
         load = loads[k]
-        was = Sighting(IDS[k], name, kind or load.kind, scale * load.active_w, load.current_a, source)
+        was = Sighting(IDS[k], name, Look(kind or load.kind, scale * load.active_w, load.current_a), source)
         names = name_loads(
             loads, IDS, [None] * K, AnalystNotes(), before={IDS[k]: was}, observed_s=OBSERVED_S
         )
@@ -97,7 +97,7 @@ def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
     loads = loads_of(week)
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = SubmeterMatch("washing_machine", 5, 0.9)  # it measures the machine, not its heater alone
-    was = Sighting(IDS[2], "washing_machine", loads[2].kind, 1.0, loads[2].current_a, "submeter")
+    was = Sighting(IDS[2], "washing_machine", Look(loads[2].kind, 1.0, loads[2].current_a), "submeter")
     names = name_loads(loads, IDS, matches, AnalystNotes(), before={IDS[2]: was}, observed_s=OBSERVED_S)
     assert names[1][0] == "washing_machine"
     assert names[2][1] == "description"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nilm.appliances.catalogue import Catalogue, Sighting, WeekRecord, write_catalogue
+from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, write_catalogue
 from nilm.disaggregate.solutions import load_factorised, load_hopped
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
@@ -55,7 +55,7 @@ def test_a_warm_start_is_taken_from_the_weeks_before_only(
     week = ingested_week(tmp_path, n_appliances=4, week="2015-wk05")
     house = week.house
     sightings = tuple(
-        Sighting(f"A{k + 1:02d}", name, kind, float(w), wave)
+        Sighting(f"A{k + 1:02d}", name, Look(kind, float(w), wave))
         for k, (name, kind, w, wave) in enumerate(
             zip(house.names, house.kinds, house.watts, house.W, strict=True)
         )

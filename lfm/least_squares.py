@@ -1,0 +1,48 @@
+"""Features by least squares: the one home of the W step, for states, weighted rows and edges alike."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import pinvh
+
+from lfm.arrays import FloatArray
+
+
+class LeastSquares(NamedTuple):
+    """The features that fit best, and the rank of what they were fitted with."""
+
+    W: FloatArray  # (K, D), of smallest norm where the columns of Z are dependent
+    rank: int  # of Z, at most K
+
+
+def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None = None) -> LeastSquares:
+    """The W (K, D) that minimises Σ_n weight_n ‖x_n − z_n W‖², and the rank of Z.
+
+    Parameters
+    ----------
+    Z : array of shape (N, K)
+        Zeros and ones, or changes of them (−1, 0, 1). Its Gram matrix then holds small whole numbers, so
+        that the normal equations are accurate.
+    X : array of shape (N, D)
+        The data.
+    weight : array of shape (N,), optional
+        Numbers of at least 0. Default: 1 for every row.
+
+    Returns
+    -------
+    LeastSquares
+        (W, rank); W has the smallest norm where columns of Z are dependent.
+
+    Examples
+    --------
+    >>> import lfm
+    >>> import numpy as np
+    >>> W, rank = lfm.least_squares(np.array([[1, 0], [1, 1]]), np.array([[3.0], [4.0]]))
+    >>> W.round(6).tolist(), rank
+    ([[3.0], [1.0]], 2)
+    """
+    real = Z.astype(np.float64)
+    weighted = real if weight is None else real * np.asarray(weight, dtype=np.float64)[:, None]
+    inverse, rank = pinvh(weighted.T @ real, return_rank=True)
+    return LeastSquares(np.asarray(inverse @ (weighted.T @ X), dtype=np.float64), int(rank))

@@ -1,0 +1,3 @@
+"""The version of the whole distribution: the one place that a release changes."""
+
+__version__ = "0.2.0"
