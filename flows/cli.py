@@ -102,6 +102,15 @@ def parser() -> argparse.ArgumentParser:
     alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.", data)
     _appliance(alone)
     alone.add_argument("--undo", action="store_true", help="suggest it again")
+    serve = command(
+        "serve", "Show the pages in a browser on this machine, where appliances can be named.", data, outputs
+    )
+    serve.add_argument("--port", type=int, default=8050, help="8050 if not given; 0 takes a free one")
+    serve.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="an address of this machine other than loopback: whoever reaches it can read and name",
+    )
     command(
         "demo",
         "Simulate a week of a lifelike house, work it out, and say how good the result is.",

@@ -194,6 +194,22 @@ def ungroup(options: argparse.Namespace) -> Lines:
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
+def serve(options: argparse.Namespace) -> Lines:
+    """Show the pages until Ctrl-C."""
+    import uvicorn
+
+    from flows.serve import address, listen, loopback, serving
+
+    settings = _settings(options).with_absolute_roots()
+    with listen(options.host, options.port) as listening:
+        at = address(listening)
+        if not loopback(options.host):
+            yield f"everyone who reaches {at} can read these pages and name appliances"
+        yield f"pages: http://{at}/ (Ctrl-C ends it)"
+        server = uvicorn.Server(uvicorn.Config(serving(settings, at), log_level="warning"))
+        server.run(sockets=[listening])
+
+
 def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
     """Where notes on the house are kept, and what is known of the appliance, in words.
 
@@ -216,7 +232,7 @@ def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
 
 
 def demo(options: argparse.Namespace) -> Lines:
-    """Simulate a week unless it is there, work it out, and say how good the result is."""
+    """Simulate a week unless it is there, work it out, and show the hopper at work on it."""
     from nilm.simulate.week import simulate_week, truth_path
 
     started = time.monotonic()
@@ -225,7 +241,22 @@ def demo(options: argparse.Namespace) -> Lines:
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
     yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
+    yield from _hop_shown(_places(DEMO_HOUSE, DEMO_WEEK, settings)[0], truth_path(raw, DEMO_HOUSE, DEMO_WEEK))
     yield f"the demo took {time.monotonic() - started:.0f} s"
+
+
+def _hop_shown(place: Any, truth: Path) -> Lines:
+    """A plain baseline before and after the hop, in three lines and a page."""
+    from nilm.experiments.hop_shown import DAYS, show_hop
+
+    page = place.outputs / "hopper.html"
+    shown = show_hop(place.waveforms, truth, place.outputs / "scores.json", page)
+    yield (
+        f"a plain baseline (K-features, {DAYS} days): {shown.upside_down_before} features upside down, "
+        f"E_Hamm {shown.hamming_before:.4f}"
+    )
+    yield f"the same after the hop: {shown.upside_down_after} upside down, E_Hamm {shown.hamming_after:.4f}"
+    yield f"in pictures: {page}"
 
 
 def _places(house: str, week: str, settings: Settings) -> list[Any]:

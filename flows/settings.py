@@ -44,6 +44,7 @@ class Settings(BaseSettings):
         0.25, ge=0, allow_inf_nan=False, description="Price of a kWh, in `currency`."
     )
     currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
+    timezone: str = Field("Europe/London", description="Of the house's clocks, for people; files are in UTC.")
     components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
     prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
@@ -87,7 +88,7 @@ class Settings(BaseSettings):
             ),
             FactoriseOptions(self.components, self.estimator, self.seed),
             HopOptions(self.prior, self.seed),
-            PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s),
+            PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s, self.timezone),
         )
         return WeekPipeline(paths, options, self.workers or os.cpu_count() or 1)
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from nilm.recordings.submeters import read_submeters, submeter_files
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
 from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.report.summary import read_earlier, summaries_before
 from nilm.results import Quality, WeekResult
 from nilm.week import MeteredRows, Surroundings, build_week
 from nilm.week_files import week_files
@@ -53,8 +55,11 @@ class PublishOptions:
     currency: str = "£"
     min_on_s: float = 0.0
     min_off_s: float = 0.0
+    timezone: str = "Europe/London"  # of the house's clocks, for people; files are in UTC
 
     def __post_init__(self) -> None:
+        if self.timezone not in available_timezones():
+            raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
         if not 0 <= self.tariff_per_kwh < float("inf"):
             raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
         if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
@@ -81,6 +86,7 @@ def marks_now(paths: WeekPaths) -> dict[str, str]:
         "truth": paths.truth,
     }
     marks = {label: digest(path) for label, path in found.items() if path.is_file()}
+    marks |= {f"summary of {path.parent.name}": digest(path) for path in summaries_before(paths.outputs)}
     return marks | {path.name: fingerprint(path) for path in submeter_files(paths.house_folder)}
 
 
@@ -113,6 +119,7 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
         solution_digest=marks["hopped"],
         tariff_per_kwh=options.tariff_per_kwh,
         currency=options.currency,
+        timezone=options.timezone,
         activation_options=options.activations(),
     )
     week = str(paths.week)
@@ -120,7 +127,7 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     if usable:
         write_catalogue(paths.catalogue, catalogue.with_week(week, record))
     files = week_files(result)
-    files["report.html"] = render_report(result).encode("utf-8")
+    files["report.html"] = render_report(result, read_earlier(paths.outputs)).encode("utf-8")
     files["summary.json"] = canonical_json(week_summary(result)).encode("utf-8")
     replace_outputs(paths.manifest, step, files, result=_summary(result))
     return paths.report

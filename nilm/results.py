@@ -178,6 +178,7 @@ class WeekResult:
     scores: Scores | None
     catalogue: CatalogueChanges
     provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests
+    timezone: str = "Europe/London"  # of the house's clocks; every time here is UTC
     row_s: FloatArray | None = None  # (N,) seconds that each row stands for; None: interval_s each
 
     @property

@@ -68,7 +68,7 @@ def read_submeters(
             notes.append(f"Submeter {channel} ({name}) was left out: {error}")
             continue
         watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, duration_s=duration_s)
-        found.append(Submeter(channel, name, watts))
+        found.append(Submeter(channel, name.replace("_", " "), watts))  # labels.dat has no blanks in names
     return found, tuple(notes)
 
 

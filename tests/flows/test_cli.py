@@ -13,7 +13,7 @@ from flows.cli import ESTIMATORS, main, parser
 
 COMMANDS = (
     *("simulate", "ingest", "run", "backfill", "piano", "experiments"),
-    *("diagnose", "name", "ungroup", "demo"),
+    *("diagnose", "name", "ungroup", "serve", "demo"),
 )
 
 
