@@ -23,8 +23,10 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 FILES = {
     "report.html",
     "appliances.csv",
+    "appliances.parquet",
     "activations.csv",
     "activations.parquet",
+    "power.parquet",
     "states.parquet",
     "waveforms.parquet",
     "corrections.json",
