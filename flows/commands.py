@@ -30,27 +30,29 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def simulate(options: argparse.Namespace) -> Lines:
     """Write a simulated week into data/raw."""
+    from nilm.recordings.ukdale import parse_weeks
     from nilm.simulate.faults import Fault
     from nilm.simulate.week import simulate_week
 
     settings = _settings(options)
-    week = simulate_week(
-        settings.data_root / "raw",
-        house=options.house,
-        week=options.week,
-        seed=options.seed,
-        days=options.days,
-        n_appliances=options.appliances,
-        waveforms=options.waveforms,
-        interval_s=settings.interval_s,
-        solar=options.solar,
-        continuous=options.continuous,
-        faults=[Fault.parse(text) for text in options.fault],
-    )
-    megabytes = f"{week.size_bytes / 1e6:.0f} MB"
-    yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
-    yield f"truth in {week.truth}"
-    yield f"next: nilm run --house {options.house} --week {options.week}"
+    for name in parse_weeks(options.weeks):
+        week = simulate_week(
+            settings.data_root / "raw",
+            house=options.house,
+            week=str(name),
+            seed=options.seed,
+            days=options.days,
+            n_appliances=options.appliances,
+            waveforms=options.waveforms,
+            interval_s=settings.interval_s,
+            solar=options.solar,
+            continuous=options.continuous,
+            faults=[Fault.parse(text) for text in options.fault],
+        )
+        megabytes = f"{week.size_bytes / 1e6:.0f} MB"
+        yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
+        yield f"truth in {week.truth}"
+    yield f"next: nilm run --house {options.house} --week {options.weeks}"
 
 
 def ingest(options: argparse.Namespace) -> Lines:
@@ -60,7 +62,7 @@ def ingest(options: argparse.Namespace) -> Lines:
     from nilm.store import week_lock
 
     settings = _settings(options)
-    for place in _places(options.house, options.week, settings):
+    for place in _places(options.house, options.weeks, settings):
         with week_lock(place.data_root, place.house, str(place.week)), terminal.bar(str(place), 1.0) as show:
             quality = ingest_week(
                 place.ingest,
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace) -> Lines:
     from flows import steps
 
     settings = _settings(options)
-    chosen = _places(options.house, options.week, settings)
+    chosen = _places(options.house, options.weeks, settings)
     if all(steps.why_redo(place, settings) is None for place in chosen):
         for place in chosen:
             yield f"{place}: nothing to do, the report is current: {place.report}"
@@ -88,7 +90,7 @@ def run(options: argparse.Namespace) -> Lines:
     with prefect_api():
         from flows.weekly import weekly
 
-        weekly(house=options.house, week=options.week, **_given(options))
+        weekly(house=options.house, week=options.weeks, **_given(options))
     for place in chosen:
         yield from _outcome(steps.summary(place))
         yield f"report: {place.report}"
@@ -164,6 +166,22 @@ def diagnose(options: argparse.Namespace) -> Lines:
             yield f"{title}: {entry}"
 
 
+def export(options: argparse.Namespace) -> Lines:
+    """Write published weeks in another program's format."""
+    from nilm.export.write import export as write
+
+    settings = _settings(options)
+    folder = options.to or settings.outputs_root / "export"
+    yield from write(
+        settings.outputs_root,
+        folder,
+        options.format,
+        houses=options.house or (),
+        weeks=options.weeks,
+        timezone=settings.timezone,
+    )
+
+
 def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
@@ -213,7 +231,7 @@ def demo(options: argparse.Namespace) -> Lines:
     raw = settings.data_root / "raw"
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
-    yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
+    yield from run(argparse.Namespace(house=DEMO_HOUSE, weeks=DEMO_WEEK, **_given(options)))
     yield f"the demo took {time.monotonic() - started:.0f} s"
 
 

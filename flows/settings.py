@@ -38,6 +38,7 @@ class Settings(BaseSettings):
     outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
     tariff_per_kwh: float = Field(0.25, ge=0, description="Price of one kWh, in `currency`.")
     currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
+    timezone: str = Field("Europe/London", description="Of the house's clocks, for people; files are in UTC.")
     components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
     prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
