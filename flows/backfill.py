@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ from prefect import flow
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from flows import steps
 from flows.artifacts import progress, show_table
 from flows.failures import WeeksFailedError, in_words
 from flows.settings import Components, Estimator, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
 from flows.turns import Job, Turns
-from flows.weeks import Place, places_of_houses
+from flows.weeks import places_of_houses
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
 
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
@@ -41,7 +41,7 @@ _ENDED = {"solve": "solved", "publish": "published"}
 class BackfillError(WeeksFailedError):
     """Some weeks of a backfill failed; the others are done. `rows` is the summary of all."""
 
-    def __init__(self, failures: dict[Place, str], rows: list[dict[str, Any]]) -> None:
+    def __init__(self, failures: dict[WeekPaths, str], rows: list[dict[str, Any]]) -> None:
         super().__init__(failures, len(rows))
         self.rows = rows
 
@@ -80,19 +80,20 @@ def backfill(
         outputs_root=outputs_root,
         workers=workers,
     ).with_absolute_roots()  # a worker may run in another folder
+    is_current = cache(lambda place: settings.pipeline(place).why_redo() is None)
     chosen = places_of_houses(
         houses,
         weeks,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=is_current,
     )
-    to_do = [place for place in chosen if steps.why_redo(place, settings) is not None]
+    to_do = [place for place in chosen if not is_current(place)]
     log.info("weeks asked for: %d; with work to do: %d", len(chosen), len(to_do))
     if to_do and not dask:
         settings.check_roots()
     failures = _work_out(to_do, settings, dask) if to_do else {}
-    rows = [_row(place, failures.get(place)) for place in chosen]
+    rows = [_row(place, settings, failures.get(place)) for place in chosen]
     if rows:
         show_table("backfill", rows, f"{len(failures)} of {len(chosen)} weeks failed.")
     if failures:
@@ -100,7 +101,7 @@ def backfill(
     return rows
 
 
-def _work_out(to_do: list[Place], settings: Settings, dask: str | None) -> dict[Place, str]:
+def _work_out(to_do: list[WeekPaths], settings: Settings, dask: str | None) -> dict[WeekPaths, str]:
     """What went wrong, for each week that failed; the others are solved and published.
 
     A process that is killed breaks its whole pool, and nobody knows which week was to blame. So the weeks
@@ -191,8 +192,8 @@ def _threads(runner: "DaskTaskRunner") -> int:
     return max(1, sum(threads.values()))
 
 
-def _row(place: Place, failure: str | None) -> dict[str, Any]:
+def _row(place: WeekPaths, settings: Settings, failure: str | None) -> dict[str, Any]:
     """One line of the summary."""
     if failure is not None:
         return {"house": place.house, "week": str(place.week), "outcome": f"failed: {failure}"}
-    return {"outcome": "done", **steps.summary(place)}
+    return {"outcome": "done", **settings.pipeline(place).summary()}

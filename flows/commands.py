@@ -1,7 +1,6 @@
 """What each command of `nilm` does: from parsed options to the lines of its result."""
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,42 +56,38 @@ def simulate(options: argparse.Namespace) -> Lines:
 
 def ingest(options: argparse.Namespace) -> Lines:
     """Make the Parquet file of a week's rows current."""
-    from flows import steps, terminal
-    from nilm.recordings.ingest import ingest_week
-    from nilm.store import week_lock
+    from flows import terminal
 
     settings = _settings(options)
     for place in _places(options.house, options.weeks, settings):
-        with week_lock(place.data_root, place.house, str(place.week)), terminal.bar(str(place), 1.0) as show:
-            quality = ingest_week(
-                place.ingest,
-                sampling=steps.sampling(settings),
-                workers=settings.workers or os.cpu_count() or 1,
-                progress=lambda done, total: show(done / total, f"{done} of {total} recordings read"),
-            )
+        pipeline = settings.pipeline(place)
+        with pipeline.locked(), terminal.bar(str(place), 1.0) as show:
+            quality = pipeline.ingest(show)
         for entry in quality.files_left_out:
             yield f"left out: {entry['file']}: {entry['reason']}"
-        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.ingest.waveforms}"
+        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.waveforms}"
 
 
 def run(options: argparse.Namespace) -> Lines:
     """Run the weekly flow; without work to do, not even a server is started."""
-    from flows import steps
+    from flows.weeks import NEW
 
     settings = _settings(options)
     chosen = _places(options.house, options.weeks, settings)
-    if all(steps.why_redo(place, settings) is None for place in chosen):
+    # What `new` names has work to do; a week that was asked for by name may have none.
+    if options.weeks != NEW and all(settings.pipeline(place).why_redo() is None for place in chosen):
         for place in chosen:
             yield f"{place}: nothing to do, the report is current: {place.report}"
-        if not chosen:
-            yield f"{options.house}: nothing to do, every week's report is current"
+        return
+    if not chosen:
+        yield f"{options.house}: nothing to do, every week's report is current"
         return
     with prefect_api():
         from flows.weekly import weekly
 
-        weekly(house=options.house, week=options.weeks, **_given(options))
+        weekly(house=options.house, week=",".join(str(place.week) for place in chosen), **_given(options))
     for place in chosen:
-        yield from _outcome(steps.summary(place))
+        yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
 
 
@@ -145,14 +140,14 @@ def experiments(options: argparse.Namespace) -> Lines:
 
 def diagnose(options: argparse.Namespace) -> Lines:
     """Say what the data of a finished week can and cannot tell apart."""
-    from nilm.store import read_json
+    from nilm.files import MADE_ANEW, read_json
 
     path = options.folder / "corrections.json"
     if not path.is_file():
         raise OptionError(
             f"{options.folder} holds no finished week (no corrections.json); `nilm run` makes one"
         )
-    certainty = read_json(path)["certainty"]
+    certainty = read_json(path, cure=MADE_ANEW)["certainty"]
     yield f"{certainty['verdict']}: {certainty['words']}"
     exactly = "" if certainty["n_equivalent_is_exact"] else "at least "
     yield f"equivalent solutions: {exactly}{certainty['n_equivalent']}"
@@ -236,7 +231,6 @@ def demo(options: argparse.Namespace) -> Lines:
 
 
 def _places(house: str, week: str, settings: Settings) -> list[Any]:
-    from flows import steps
     from flows.weeks import places
 
     return places(
@@ -244,7 +238,7 @@ def _places(house: str, week: str, settings: Settings) -> list[Any]:
         week,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
 
 

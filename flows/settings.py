@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
@@ -20,6 +20,10 @@ from pydantic_settings import (
 )
 
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
@@ -54,6 +58,25 @@ class Settings(BaseSettings):
         """The same, for a process that may run in another folder."""
         roots = {"data_root": self.data_root.absolute(), "outputs_root": self.outputs_root.absolute()}
         return self.model_copy(update=roots)
+
+    def pipeline(self, paths: WeekPaths) -> "WeekPipeline":
+        """The pipeline of a house and week under these settings."""
+        from nilm.pipeline import (
+            FactoriseOptions,
+            HopOptions,
+            PublishOptions,
+            Sampling,
+            WeekOptions,
+            WeekPipeline,
+        )
+
+        options = WeekOptions(
+            Sampling(self.interval_s, self.n_points, self.n_cycles),
+            FactoriseOptions(self.components, self.estimator, self.seed),
+            HopOptions(self.prior, self.seed),
+            PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s),
+        )
+        return WeekPipeline(paths, options, self.workers or os.cpu_count() or 1)
 
     def check_roots(self) -> None:
         """Raise OptionError before any work is done if one of the roots cannot be written to."""

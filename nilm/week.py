@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.appliances.activations import ENERGY_DECIMALS, ActivationOptions
+from nilm.appliances.activations import ENERGY_DECIMALS, ActivationOptions, energy_kwh
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import (
     EARLIER_WEEK,
@@ -31,14 +31,14 @@ from nilm.results import Quality, Scores, TimeArray, WeekResult
 
 FloatArray = NDArray[np.float64]
 
-_J_PER_KWH = 3.6e6
-
 
 @dataclass(frozen=True, eq=False)
 class MeteredRows:
     """What the meter saw in the rows of the solution."""
 
     start_utc: TimeArray  # (N,)
+    duration_s: FloatArray  # (N,) seconds that each row stands for
+    measured_utc: TimeArray  # (N,) the instant in each row's time at which it was measured
     metered_w: FloatArray  # (N,) active power
     voltage_v: FloatArray  # (D,) mean cycle
     mains_hz: FloatArray  # (N,)
@@ -74,7 +74,7 @@ def build_week(
     """
     factorised = hopped.factorised
     house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
-    loads = measure_loads(hopped, rows.start_utc, rows.voltage_v, options=activation_options)
+    loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
     ids = identify(
         around.catalogue,
         week,
@@ -85,10 +85,11 @@ def build_week(
     )
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
-    parts = suggested_parts(hopped, rows.start_utc, ids, around.analyst)
+    parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
     before = around.catalogue.before(week)
-    names = name_loads(loads, ids, machines, around.analyst, before=before, interval_s=interval_s)
+    observed_s = float(rows.duration_s.sum())
+    names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
         hopped,
@@ -99,7 +100,7 @@ def build_week(
         indistinguishable=certainty.indistinguishable,
     )
     sightings = _sightings(loads, ids, names, before)
-    metered_kwh = round(float(rows.metered_w.sum()) * interval_s / _J_PER_KWH, ENERGY_DECIMALS)
+    metered_kwh = energy_kwh(rows.metered_w, rows.duration_s)
     explained_kwh = sum(a.energy_kwh for a in appliances)
     result = WeekResult(
         house=house,
@@ -119,9 +120,10 @@ def build_week(
         corrections=corrections_in_words(hopped, ids, rows.voltage_v),
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
-        scores=_scores(hopped, loads, ids, rows.voltage_v, matches, around),
+        scores=_scores(hopped, loads, ids, rows, matches, around),
         catalogue=changes(around.catalogue, week, sightings),
         provenance=around.provenance,
+        row_s=rows.duration_s,
     )
     return result, WeekRecord(solution_digest, sightings)
 
@@ -150,19 +152,18 @@ def _scores(
     hopped: Hopped,
     loads: Sequence[Load],
     ids: tuple[str, ...],
-    voltage_v: FloatArray,
+    rows: MeteredRows,
     matches: Sequence[SubmeterMatch | None],
     around: Surroundings,
 ) -> Scores | None:
     """Against the simulator's truth where there is one, else against the submeters, else None."""
     baseline = hopped.factorised.solution
-    watts_before = baseline.W @ voltage_v / len(voltage_v)
+    watts_before = baseline.W @ rows.voltage_v / len(rows.voltage_v)
     amplitude = hopped.factorised.amplitude
     before = Estimate(ids, baseline.Z, watts_before, amplitude)
     after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]), amplitude)
-    interval_s = hopped.factorised.interval_s
     if around.truth is not None:
-        return score_against_truth(before, after, around.truth, interval_s=interval_s)
+        return score_against_truth(before, after, around.truth, duration_s=rows.duration_s)
     by_channel = {s.channel: s for s in around.submeters}
     matches_before, _ = match_submeters(before.power_w, around.submeters)
 
@@ -170,5 +171,5 @@ def _scores(
         return [(k, by_channel[m.channel]) for k, m in enumerate(found) if m is not None]
 
     return score_against_submeters(
-        before, after, pairs(matches), pairs(matches_before), interval_s=interval_s
+        before, after, pairs(matches), pairs(matches_before), duration_s=rows.duration_s
     )

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nilm.files import canonical_json
 from nilm.results import TimeArray, WeekResult
-from nilm.store import canonical_json
 from nilm.week_tables import (
     ACTIVATIONS,
     APPLIANCES,

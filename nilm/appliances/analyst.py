@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nilm.errors import InputFileError, OptionError
-from nilm.store import read_json, write_json
+from nilm.files import read_json, write_json
 
 MAX_NAME = 80
 _ID = re.compile(r"A\d{2,6}", re.ASCII)

@@ -15,7 +15,6 @@ from nilm.appliances.activations import (
     activations_per_day,
     energy_kwh,
     find_activations,
-    gaps_before,
 )
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.catalogue import Sighting, differs
@@ -24,6 +23,7 @@ from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
 from nilm.disaggregate.solutions import Hopped
 from nilm.results import Activation, Appliance, TimeArray
+from nilm.timeline import gaps_before, share_of_time
 
 FloatArray = NDArray[np.float64]
 
@@ -50,20 +50,24 @@ class Load:
 def measure_loads(
     hopped: Hopped,
     start_utc: TimeArray,
+    duration_s: FloatArray,
     voltage_v: FloatArray,
     *,
     options: ActivationOptions,
 ) -> list[Load]:
-    """The features of a hopped week, in their order; rows start at `start_utc` (N,), voltage_v is (D,)."""
+    """The features of a hopped week, in their order; voltage_v is (D,).
+
+    Rows stand for `duration_s` (N,) from `start_utc` (N,) on.
+    """
     Z, W = hopped.solution.Z, hopped.solution.W
-    interval_s = hopped.factorised.interval_s
     loads = []
     for k in range(hopped.solution.K):
         measures = measure_waveform(W[k], voltage_v)
         active_w = round(measures.active_w, 3)
-        share = float(Z[:, k].mean())
+        share = share_of_time(Z[:, k], duration_s)
         varies = k == hopped.solution.K - 1  # a generator that does is the last feature
         amplitude = hopped.factorised.amplitude if varies else None
+        power_w = active_w * hopped.sizes[:, k]
         loads.append(
             Load(
                 current_a=W[k],
@@ -77,12 +81,11 @@ def measure_loads(
                 activations=find_activations(
                     Z[:, k],
                     start_utc,
-                    interval_s=interval_s,
-                    active_w=active_w,
+                    duration_s=duration_s,
+                    power_w=power_w,
                     options=options,
-                    amplitude=amplitude,
                 ),
-                energy_kwh=energy_kwh(active_w, float(np.cumsum(hopped.sizes[:, k])[-1]), interval_s),
+                energy_kwh=energy_kwh(power_w, duration_s),
                 amplitude=amplitude,
             )
         )
@@ -90,14 +93,19 @@ def measure_loads(
 
 
 def suggested_parts(
-    hopped: Hopped, start_utc: TimeArray, appliance_ids: Sequence[str], analyst: AnalystNotes
+    hopped: Hopped,
+    start_utc: TimeArray,
+    duration_s: FloatArray,
+    appliance_ids: Sequence[str],
+    analyst: AnalystNotes,
 ) -> dict[int, PartOf]:
     """The likely parts by feature, without those that the analyst undid."""
-    gaps = gaps_before(start_utc, hopped.factorised.interval_s)
+    gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
     if hopped.factorised.amplitude is not None:
         Z = Z[:, :-1]  # what runs only by day is no part of the sun
-    return {p.part: p for p in likely_parts(Z, gaps) if appliance_ids[p.part] not in analyst.not_parts}
+    found = likely_parts(Z, gaps, duration_s)
+    return {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
 
 
 def name_loads(
@@ -107,7 +115,7 @@ def name_loads(
     analyst: AnalystNotes,
     *,
     before: Mapping[str, Sighting],
-    interval_s: float,
+    observed_s: float,
 ) -> list[Name]:
     """The name of each load, distinct within the week.
 
@@ -126,7 +134,7 @@ def name_loads(
         elif (was := before.get(appliance_id)) and was.name not in given and _still_true(was, load):
             found[appliance_id] = Name(was.name, EARLIER_WEEK)
         else:
-            per_day = activations_per_day(load.activations, len(load.on), interval_s)
+            per_day = activations_per_day(load.activations, observed_s)
             words = describe(load.active_w, load.kind, per_day=per_day, share_of_time=load.share_of_time)
             found[appliance_id] = Name(words, "description")
     texts = distinct({appliance_id: name.text for appliance_id, name in found.items()})
@@ -150,7 +158,6 @@ def build_appliances(
     indistinguishable: Sequence[tuple[str, ...]],
 ) -> tuple[Appliance, ...]:
     """The appliances of the week by energy, largest first."""
-    interval_s = hopped.factorised.interval_s
     appliances = []
     for k, load in enumerate(loads):
         appliance_id, name = appliance_ids[k], names[k]
@@ -176,11 +183,7 @@ def build_appliances(
                 correction=hopped.corrections[k][0],
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,
-                part_evidence=(
-                    evidence_words(part, host_name=names[part.host].text, interval_s=interval_s)
-                    if part
-                    else ""
-                ),
+                part_evidence=evidence_words(part, host_name=names[part.host].text) if part else "",
                 not_told_apart_from=tuple(
                     other
                     for group in indistinguishable

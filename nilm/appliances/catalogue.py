@@ -25,9 +25,9 @@ from nilm.appliances.analyst import check_id
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
 from nilm.appliances.naming import power_words
 from nilm.errors import InputFileError, NilmError
+from nilm.files import read_json, write_json
 from nilm.recordings.ukdale import Week
 from nilm.results import CatalogueChanges
-from nilm.store import read_json, write_json
 
 log = logging.getLogger(__name__)
 

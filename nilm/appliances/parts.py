@@ -14,8 +14,10 @@ from scipy.special import bdtrc
 from nilm.appliances.measures import ALWAYS_ON_SHARE
 from nilm.appliances.naming import duration_words
 
+FloatArray = NDArray[np.float64]
+
 MAX_CHANCE = 0.05  # expected number of such pairs by luck, over all pairs of the house
-MAX_OUTSIDE = 0.02  # of the part's rows: a reading or two is decoded wrongly in most weeks
+MAX_OUTSIDE = 0.02  # of the part's time: a reading or two is decoded wrongly in most weeks
 
 
 @dataclass(frozen=True)
@@ -25,54 +27,53 @@ class PartOf:
     part: int
     host: int
     runs: int  # runs of the host in which the part was seen
-    rows: int  # rows in which the part is on
-    outside: int  # of these, rows in which the host is off
-    host_share: float  # share of all rows in which the host is on
+    on_s: float  # seconds for which the part is on
+    outside_s: float  # of these, seconds in which the host is off
+    host_share: float  # share of all the time in which the host is on
     chance: float  # how likely it is that so many of unrelated uses all fell into the host's
 
 
-def likely_parts(Z: ArrayLike, gap_before: ArrayLike) -> list[PartOf]:
+def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) -> list[PartOf]:
     """The likely parts in Z (N, K), at most one host for each; a part is never itself a host.
 
-    A feature i is suggested as a part of j where i is on only while j is (but for MAX_OUTSIDE of its rows), j
-    is off some of the time (an always-on level hosts everything and says nothing), the two differ, and
-    chance alone, times the number of pairs, is at most MAX_CHANCE. Of several hosts the one that is on least
-    is the machine.
+    Rows stand for `duration_s` (N,) seconds. A feature i is suggested as a part of j where i is on only while
+    j is (but for MAX_OUTSIDE of its time), j is off some of the time (an always-on level hosts everything and
+    says nothing), the two differ, and chance alone, times the number of pairs, is at most MAX_CHANCE. Of
+    several hosts the one that is on least is the machine.
     """
     Z = np.asarray(Z, dtype=np.uint8)
     gaps = np.asarray(gap_before, dtype=bool)
-    N, K = Z.shape
-    ones = Z.sum(axis=0, dtype=np.int64)
-    outside = ones[:, None] - Z.T.astype(np.int64) @ Z  # rows of i in which j is off
+    K = Z.shape[1]
+    weighted = Z * duration_s[:, None]
+    on_s = weighted.sum(axis=0)
+    outside_s = weighted.T @ (1 - Z.astype(np.float64))  # seconds of i in which j is off
     found: dict[int, PartOf] = {}
-    for part in sorted(range(K), key=lambda k: -int(ones[k])):  # hosts are settled before their parts
+    for part in sorted(range(K), key=lambda k: -on_s[k]):  # hosts are settled before their parts
         hosts = np.flatnonzero(
-            (outside[part] <= MAX_OUTSIDE * ones[part])
-            & (0 < ones[part] < ones)
-            & (ones < ALWAYS_ON_SHARE * N)
+            (outside_s[part] <= MAX_OUTSIDE * on_s[part])
+            & (0 < on_s[part] < on_s)
+            & (on_s < ALWAYS_ON_SHARE * duration_s.sum())
         )
-        for host in sorted(hosts.tolist(), key=lambda k: (int(ones[k]), k)):
+        for host in sorted(hosts.tolist(), key=lambda k: (on_s[k], k)):
             if host in found:  # it is a part itself; its own host is on this list too
                 continue
             runs = _runs_touched(Z[:, host], Z[:, part], gaps)
             own_runs = int(_starts(Z[:, part], gaps).sum())
             strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
-            share = float(ones[host] / N)
+            share = float(on_s[host] / duration_s.sum())
             chance = float(bdtrc(runs - 1, runs + strays, share))  # share ** runs where none strays
             if chance * K * (K - 1) <= MAX_CHANCE:
-                rows, out = int(ones[part]), int(outside[part, host])
-                found[part] = PartOf(part, host, runs, rows, out, share, chance)
+                on, outside = float(on_s[part]), float(outside_s[part, host])
+                found[part] = PartOf(part, host, runs, on, outside, share, chance)
                 break
     return [found[part] for part in sorted(found)]
 
 
-def evidence_words(part: PartOf, *, host_name: str, interval_s: float) -> str:
+def evidence_words(part: PartOf, *, host_name: str) -> str:
     """One sentence for an analyst: what was seen, and how likely it would be by chance."""
-    always = (
-        "always" if not part.outside else f"in {part.rows - part.outside:,} of its {part.rows:,} readings"
-    )
+    always = f"all but {duration_words(part.outside_s)} of it" if part.outside_s else "always"
     return (
-        f"It was on for {duration_words(part.rows * interval_s)}, {always} while {host_name} was on, in "
+        f"It was on for {duration_words(part.on_s)}, {always} while {host_name} was on, in "
         f"{part.runs} separate runs of it, although {host_name} is on only {100 * part.host_share:.1f}% of "
         f"the time; by chance: {_chance_words(part.chance)}."
     )

@@ -1,7 +1,7 @@
 """How good a week's result is against the simulator's truth or against submeters, in NILMTK's words.
 
 Owns the metrics in time and energy; E_Hamm is `lfm.hamming_error`. With y the true watts and ŷ the estimate,
-over the rows where y is known:
+over the time in which y is known (means and sums are weighted with the rows' durations):
 
     F1   on means: state 1 (simulator), or at least 10 W (submeters)
     MAE = mean |y − ŷ|     RMSE = √mean (y − ŷ)²     NDE = √(Σ(y − ŷ)² / Σy²)
@@ -22,11 +22,11 @@ from nilm.disaggregate.solutions import sizes
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings.submeters import Submeter
 from nilm.results import ApplianceScore, Scores, TimeArray
+from nilm.timeline import J_PER_KWH, seconds
 
 FloatArray = NDArray[np.float64]
 
 ON_W = 10.0  # NILMTK's on_power_threshold for a submeter
-_J_PER_KWH = 3.6e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,34 +54,31 @@ class Estimate:
         return np.asarray(sizes(self.Z, self.amplitude) * self.watts, dtype=np.float64)
 
 
-def read_truth(path: Path, start_utc: TimeArray, *, interval_s: float) -> Truth:
-    """The simulator's truth on rows that start at `start_utc`; a row takes the entry nearest to it in time.
+def read_truth(path: Path, measured_utc: TimeArray, *, interval_s: float) -> Truth:
+    """The simulator's truth at the instants `measured_utc` (N,): the state that held then.
 
-    InputFileError if the file is not a truth file. A row further than half an interval from any entry is
-    not known.
+    The last state holds for `interval_s` at most; before the first and after the last nothing is known.
+    InputFileError if the file is not a truth file.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             names = tuple(str(name) for name in file["names"])
             Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
             power_w = Z * watts * file["amplitudes"]
-            times = file["start_utc"].astype("datetime64[ns]").astype(np.int64)
+            times = seconds(file["switch_utc"])
     except (OSError, KeyError, ValueError) as error:
         raise InputFileError(f"{path} is not a simulator's truth file: {error}") from error
-    wanted = start_utc.astype("datetime64[ns]").astype(np.int64)
+    wanted = seconds(measured_utc)
     if len(times) == 0:
         nothing = np.zeros((len(wanted), len(names)))
         return Truth(names, nothing.astype(np.uint8), nothing, np.zeros(len(wanted), np.bool_))
-    after = np.clip(np.searchsorted(times, wanted), 1, max(len(times) - 1, 1))
-    before = after - 1
-    after = np.minimum(after, len(times) - 1)
-    nearest = np.where(np.abs(times[after] - wanted) < np.abs(wanted - times[before]), after, before)
-    known = np.abs(times[nearest] - wanted) <= 0.5e9 * interval_s
-    return Truth(names, Z[nearest], power_w[nearest], known)
+    known = (wanted >= times[0]) & (wanted < times[-1] + interval_s)
+    holds = np.maximum(np.searchsorted(times, wanted, side="right") - 1, 0)
+    return Truth(names, Z[holds], power_w[holds], known)
 
 
 def score_against_truth(
-    before: Estimate, after: Estimate, truth: Truth, *, interval_s: float
+    before: Estimate, after: Estimate, truth: Truth, *, duration_s: FloatArray
 ) -> Scores | None:
     """The scores of baseline and result against the simulator; None where no row has a truth."""
     rows = truth.known
@@ -101,12 +98,12 @@ def score_against_truth(
                     power[:, k],
                     true_on=Z_true[:, t] == 1,
                     on=Z[:, k] == 1,
-                    interval_s=interval_s,
+                    duration_s=duration_s[rows],
                 )
-                for k, t in _pairs(power, power_true)
+                for k, t in _pairs(power, power_true, duration_s[rows])
             )
         )
-    kwh = np.abs(power_true.sum(axis=0)) * interval_s / _J_PER_KWH
+    kwh = np.abs(duration_s[rows] @ power_true) / J_PER_KWH
     matched = {score.truth_name for score in scored[1]}
     missed = [t for t, name in enumerate(truth.names) if name not in matched]
     return Scores(
@@ -125,7 +122,7 @@ def score_against_submeters(
     pairs: Sequence[tuple[int, Submeter]],
     pairs_before: Sequence[tuple[int, Submeter]],
     *,
-    interval_s: float,
+    duration_s: FloatArray,
 ) -> Scores | None:
     """The scores of the appliances that were matched to a submeter; None where none was.
 
@@ -141,7 +138,7 @@ def score_against_submeters(
         for k, submeter in matched:
             read = np.isfinite(submeter.watts)
             y, y_hat = submeter.watts[read], estimate.power_w[read, k]
-            total += float(y.sum()) * interval_s / _J_PER_KWH
+            total += float(y @ duration_s[read]) / J_PER_KWH
             scores.append(
                 _score(
                     estimate.appliance_ids[k],
@@ -150,7 +147,7 @@ def score_against_submeters(
                     y_hat,
                     true_on=y >= ON_W,
                     on=y_hat >= ON_W,
-                    interval_s=interval_s,
+                    duration_s=duration_s[read],
                 )
             )
         scored.append(tuple(scores))
@@ -164,26 +161,26 @@ def score_against_submeters(
     )
 
 
-def _pairs(power_w: FloatArray, power_true_w: FloatArray) -> list[tuple[int, int]]:
+def _pairs(power_w: FloatArray, power_true_w: FloatArray, duration_s: FloatArray) -> list[tuple[int, int]]:
     """(feature, appliance of the truth) one-to-one, with the largest total energy in common, (N, K) each.
 
     By energy and not by rows on: a small load that is always on shares its rows with everything.
     """
     common = [
-        [float(np.minimum(np.abs(a), np.abs(b))[np.sign(a) == np.sign(b)].sum()) for b in power_true_w.T]
+        [float(np.where(a * b > 0, np.minimum(np.abs(a), np.abs(b)), 0) @ duration_s) for b in power_true_w.T]
         for a in power_w.T
     ]
     features, appliances = linear_sum_assignment(-np.array(common))
     return list(zip(features.tolist(), appliances.tolist(), strict=True))
 
 
-def f1_score(on: ArrayLike, true_on: ArrayLike) -> float:
-    """2 TP / (2 TP + FP + FN); 1 where neither is ever on."""
+def f1_score(on: ArrayLike, true_on: ArrayLike, duration_s: FloatArray) -> float:
+    """2 TP / (2 TP + FP + FN), in seconds; 1 where neither is ever on."""
     on, true_on = np.asarray(on, dtype=bool), np.asarray(true_on, dtype=bool)
     if on.shape != true_on.shape:
         raise OptionError(f"on has shape {on.shape} and true_on {true_on.shape}; they must be the same rows")
-    total = int(on.sum() + true_on.sum())
-    return float(2 * np.count_nonzero(on & true_on) / total) if total else 1.0
+    total = float(duration_s @ on + duration_s @ true_on)
+    return 2 * float(duration_s @ (on & true_on)) / total if total else 1.0
 
 
 def _score(
@@ -194,18 +191,18 @@ def _score(
     *,
     true_on: NDArray[np.bool_],
     on: NDArray[np.bool_],
-    interval_s: float,
+    duration_s: FloatArray,
 ) -> ApplianceScore:
     difference = y_hat - y
-    squared, size = float(np.sum(difference**2)), float(np.sum(y**2))
+    squared, size = float(duration_s @ difference**2), float(duration_s @ y**2)
     return ApplianceScore(
         appliance_id=appliance_id,
         truth_name=truth_name,
-        f1=f1_score(on, true_on),
-        mae_w=float(np.mean(np.abs(difference))),
-        rmse_w=float(np.sqrt(np.mean(difference**2))),
+        f1=f1_score(on, true_on, duration_s),
+        mae_w=float(np.average(np.abs(difference), weights=duration_s)),
+        rmse_w=float(np.sqrt(squared / duration_s.sum())),
         nde=float(np.sqrt(squared / size)) if size > 0 else (0.0 if squared == 0 else float("inf")),
-        energy_error_kwh=float(difference.sum()) * interval_s / _J_PER_KWH,
+        energy_error_kwh=float(duration_s @ difference) / J_PER_KWH,
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lfm import Hop, Identifiability, Solution, diagnose, hop
-from nilm.appliances.activations import gaps_before
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.estimate import Callback, check_components, check_estimator, refitted_if_poor, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
@@ -28,6 +27,7 @@ from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage
 from nilm.errors import NothingUsableError, OptionError
 from nilm.results import FloatArray, TimeArray
+from nilm.timeline import gaps_before
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
@@ -117,7 +117,7 @@ def disaggregate(
     factorisation = factorise(
         current,
         voltage,
-        gap_before=gaps_before(times, interval_s),
+        gap_before=gaps_before(times, interval_s, slack_s=interval_s / 2),
         components=components,
         estimator=estimator,
         seed=seed,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lfm import LfmError, Solution
 from nilm.errors import InputFileError
-from nilm.store import canonical_json, write_bytes
+from nilm.files import canonical_json, write_bytes
 
 _HEADER = "header"
 

@@ -9,7 +9,7 @@ from nilm.export.home_assistant import statistic_ids, statistics_csv
 from nilm.export.house_power import ALL, published_houses, read_house
 from nilm.export.nilmtk import nilmtk_hdf5
 from nilm.export.spreadsheet import spreadsheet_csv
-from nilm.store import write_bytes
+from nilm.files import write_bytes
 
 Format = Literal["nilmtk", "csv", "home-assistant"]
 FORMATS: tuple[str, ...] = get_args(Format)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm import results, store
+from nilm import results
 from nilm.errors import InputFileError
-from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s
+from nilm.files import MADE_ANEW, read_json
+from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
 
 TimeArray = NDArray[np.datetime64]
 
@@ -64,14 +65,29 @@ class HourRecord:
     dropped: Mapping[str, str] = field(default_factory=dict)  # start of row, ISO → why it is missing
 
     def as_json(self) -> dict[str, Any]:
-        """The record as a JSON value; `HourRecord(**value)` gives it back."""
+        """The record as a JSON value; `HourRecord.from_json` gives it back."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "HourRecord":
+        """The record that `as_json` wrote; InputFileError if the value is none."""
+        try:
+            hour = cls(**value)
+            texts = [hour.source_file, hour.start_utc or "", hour.left_out, *hour.dropped.values()]
+            numbers = [hour.duration_s, hour.rows]
+        except (TypeError, AttributeError) as error:
+            raise InputFileError(f"not the record of an hour: {error}") from error
+        if not all(isinstance(text, str) for text in texts):
+            raise InputFileError("not the record of an hour: a text is none")
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise InputFileError("not the record of an hour: a number is none")
+        return hour
 
 
 def left_out(path: Path, reason: str) -> HourRecord:
     """The record of a recording of which nothing is used."""
     start_s = hour_start_s(path.name)
-    return HourRecord(path.name, None if start_s is None else iso(start_s), left_out=reason)
+    return HourRecord(shown_name(path), None if start_s is None else iso(start_s), left_out=reason)
 
 
 def iso(unix_s: float) -> str:
@@ -122,7 +138,7 @@ class WeekQuality:
 def read_quality(path: Path) -> WeekQuality:
     """The quality of a week from its JSON file; InputFileError if it is not one."""
     try:
-        return WeekQuality(**store.read_json(path))
+        return WeekQuality(**read_json(path, cure=MADE_ANEW))
     except TypeError as error:
         raise InputFileError(
             f"{path} is not the quality of a week: {error}; ingest the week again"

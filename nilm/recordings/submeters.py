@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import channel_file, read_channel, read_labels
 from nilm.results import TimeArray
+from nilm.timeline import seconds
+
+FloatArray = NDArray[np.float64]
 
 AGGREGATE_NAMES = frozenset({"aggregate", "mains", "site meter", "whole house"})
 
@@ -38,12 +41,13 @@ def submeter_files(house_folder: Path) -> list[Path]:
 
 
 def read_submeters(
-    house_folder: Path, start_utc: TimeArray, *, interval_s: float
+    house_folder: Path, start_utc: TimeArray, *, duration_s: FloatArray
 ) -> tuple[list[Submeter], tuple[str, ...]]:
-    """The submeters of a house on rows (N,) that start at `start_utc`, and notes on what was left out.
+    """The submeters of a house on the rows of a week, and notes on what was left out.
 
-    Channels named as the whole house's meter are passed over. A house without labels.dat has none; a file
-    that cannot be read is left out and named in the notes.
+    Rows stand for `duration_s` (N,) from `start_utc` (N,) on. Channels named as the whole house's meter are
+    passed over. A house without labels.dat has none; a file that cannot be read is left out and named in the
+    notes.
     """
     labels_path = house_folder / "labels.dat"
     if not labels_path.is_file():
@@ -52,8 +56,8 @@ def read_submeters(
         labels = read_labels(labels_path)
     except InputFileError as error:
         return [], (f"The submeters were left out: {error}",)
-    times = start_utc.astype("datetime64[ns]").astype(np.int64) / 1e9
-    week_s = (float(times[0]), float(times[-1]) + interval_s) if len(times) else (0.0, 0.0)
+    times = seconds(start_utc)
+    week_s = (float(times[0]), float(times[-1] + duration_s[-1])) if len(times) else (0.0, 0.0)
     found, notes = [], []
     for channel, name in labels.items():
         if name.strip().lower() in AGGREGATE_NAMES:
@@ -63,21 +67,21 @@ def read_submeters(
         except InputFileError as error:
             notes.append(f"Submeter {channel} ({name}) was left out: {error}")
             continue
-        watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, interval_s=interval_s)
+        watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, duration_s=duration_s)
         found.append(Submeter(channel, name, watts))
     return found, tuple(notes)
 
 
 def mean_on_rows(
-    time_s: NDArray[np.float64], values: NDArray[np.float64], start_utc: TimeArray, *, interval_s: float
-) -> NDArray[np.float64]:
-    """The mean (N,) of the readings within each row [start, start + interval_s); NaN where there is none.
+    time_s: FloatArray, values: FloatArray, start_utc: TimeArray, *, duration_s: FloatArray
+) -> FloatArray:
+    """The mean (N,) of the readings within each row's time; NaN where there is none.
 
     time_s (M,) are UNIX times in order, values (M,).
     """
-    start_s = start_utc.astype("datetime64[ns]").astype(np.int64) / 1e9
+    start_s = seconds(start_utc)
     first = np.searchsorted(time_s, start_s, side="left")
-    after = np.searchsorted(time_s, start_s + interval_s, side="left")
+    after = np.searchsorted(time_s, start_s + duration_s, side="left")
     total = np.concatenate([[0.0], np.cumsum(values)])
     count = after - first
     mean = np.full(len(start_s), np.nan)

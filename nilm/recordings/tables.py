@@ -1,6 +1,7 @@
 """The Parquet file of waveforms: its schema with units, writing, and strict reading.
 
-Owns columns, types and encodings. One Parquet file per week, one row per instant. Floats are written with
+Owns columns, types and encodings. One Parquet file per week. A row holds one measured cycle and stands for a
+time in which nothing changed, or for the interval after an instant of a plain grid. Floats are written with
 BYTE_STREAM_SPLIT and zstd-3 and without a dictionary, which no measured waveform would profit from. On the
 way there, the rows of one recording lie in a piece: the same columns as an uncompressed Arrow file, which is
 written and read ten times as quickly.
@@ -17,39 +18,48 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError
+from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
-from nilm.store import atomic_path
+from nilm.timeline import gaps_before, holes_before_s
 
 Float32Array = NDArray[np.float32]
 FloatArray = NDArray[np.float64]
 
 _SCALARS: dict[str, tuple[str, str]] = {
+    "duration_s": ("s", "how long the row stands for, from start_utc on"),
     "mains_hz": ("Hz", "mains frequency"),
     "rms_v": ("V", "RMS voltage"),
     "rms_a": ("A", "RMS current"),
     "active_w": ("W", "active power, mean of voltage × current; negative when feeding in"),
     "reactive_var": ("var", "reactive power of the fundamental; positive when the current lags"),
     "apparent_va": ("VA", "rms_v × rms_a"),
+    "inrush": ("1", "largest current after the switch at start_utc, over the steady one; 0: no switch"),
+    "inrush_s": ("s", "how long the current took to become steady; 0: no switch at start_utc"),
 }
+_ROUNDING_S = 1e-5  # times are kept to the microsecond
 
 
 @dataclass(frozen=True)
 class WeekTable:
     """The rows of a week (or a part of one) in order of time; arrays are named like the Parquet's columns."""
 
-    start_utc: NDArray[np.datetime64]  # (N,) datetime64[ns], multiples of interval_s
+    start_utc: NDArray[np.datetime64]  # (N,) datetime64[ns]
     current_a: Float32Array  # (N, D) one cycle from the voltage's rising zero crossing
     voltage_v: Float32Array  # (N, D)
-    mains_hz: FloatArray  # (N,) and so below
+    measured_utc: NDArray[np.datetime64]  # (N,) where in its time the row's cycles were measured
+    duration_s: FloatArray  # (N,) what a row stands for, from start_utc on; (N,) like all below
+    mains_hz: FloatArray
     rms_v: FloatArray
     rms_a: FloatArray
     active_w: FloatArray
     reactive_var: FloatArray
     apparent_va: FloatArray
+    inrush: FloatArray  # of the switch at start_utc; 0 where none was timed
+    inrush_s: FloatArray
     n_cycles: NDArray[np.int16]  # cycles averaged
     source_file: NDArray[np.str_]  # the recording's name
     flags: NDArray[np.uint16]  # bits of nilm.recordings.quality.Flag
-    interval_s: int
+    interval_s: int  # at least one row is measured in every interval
 
     def __len__(self) -> int:
         return len(self.start_utc)
@@ -57,9 +67,7 @@ class WeekTable:
     @property
     def gap_before(self) -> NDArray[np.bool_]:
         """(N,) True where a row does not directly follow the one before; the first row follows none."""
-        gaps = np.ones(len(self), dtype=np.bool_)
-        gaps[1:] = np.diff(self.start_utc) != np.timedelta64(self.interval_s, "s")
-        return gaps
+        return gaps_before(self.start_utc, self.duration_s)
 
     @property
     def fit_for_use(self) -> NDArray[np.bool_]:
@@ -91,9 +99,10 @@ def schema(n_points: int, interval_s: int) -> pa.Schema:
     cycle = pa.list_(pa.field("element", pa.float32(), nullable=False), n_points)
     return pa.schema(
         [
-            column("start_utc", pa.timestamp("us", tz="UTC"), "UTC", "the instant of the row"),
+            column("start_utc", pa.timestamp("us", tz="UTC"), "UTC", "when the row's time begins"),
             column("current_a", cycle, "A", "one cycle from the voltage's rising zero crossing, DC removed"),
             column("voltage_v", cycle, "V", "the voltage over the same cycle, DC removed"),
+            column("measured_utc", pa.timestamp("us", tz="UTC"), "UTC", "when the cycle was measured"),
             *(column(name, pa.float64(), unit, words) for name, (unit, words) in _SCALARS.items()),
             column("n_cycles", pa.int16(), "1", "cycles averaged"),
             column("source_file", pa.string(), "", "the recording's name"),
@@ -153,15 +162,13 @@ def read_week(path: Path) -> WeekTable:
     except (OSError, pa.ArrowException) as error:
         raise InputFileError(f"{path} cannot be read as Parquet: {error}; ingest the week again") from error
     result = _checked(path, table)
-    step = np.timedelta64(result.interval_s, "s")
-    if len(result) and (
-        np.any(np.diff(result.start_utc) <= np.timedelta64(0))
-        or np.any((result.start_utc - np.datetime64(0, "ns")) % step != np.timedelta64(0))
-    ):
-        raise InputFileError(f"{path}: start_utc must increase in multiples of {result.interval_s} s")
     for name in ("current_a", "voltage_v", *_SCALARS):
         if not np.all(np.isfinite(getattr(result, name))):
             raise InputFileError(f"{path}: {name} holds values that are not finite; ingest the week again")
+    if np.any(result.duration_s <= 0):
+        raise InputFileError(f"{path}: duration_s must be above 0; ingest the week again")
+    if np.any(holes_before_s(result.start_utc, result.duration_s) < -_ROUNDING_S):
+        raise InputFileError(f"{path}: rows must be in order of time and not overlap; ingest the week again")
     return result
 
 
@@ -200,7 +207,7 @@ def _checked(path: Path, table: pa.Table) -> WeekTable:
         column = table[name].combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
             arrays[name] = column.flatten().to_numpy().reshape(len(column), kind.list_size)
-        elif name == "start_utc":
+        elif pa.types.is_timestamp(column.type):
             arrays[name] = column.to_numpy().astype("datetime64[ns]")
         elif name == "source_file":
             arrays[name] = np.array(column.to_pylist(), dtype=np.str_)

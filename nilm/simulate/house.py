@@ -19,6 +19,7 @@ from nilm.simulate.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.recorded import recorded_models
 from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
+from nilm.timeline import gaps_before
 
 TimeArray = NDArray[np.datetime64]
 
@@ -53,8 +54,7 @@ class House:
     @property
     def gap_before(self) -> Rows:
         """(N,) True where a row does not directly follow the one before it in time; the first row is True."""
-        step = np.timedelta64(round(self.interval_s * 1e9), "ns")
-        return np.concatenate(([True], np.diff(self.start_utc) != step))
+        return gaps_before(self.start_utc, self.interval_s)
 
 
 def simulated_house(

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from nilm.files import atomic_path
 from nilm.recordings.ukdale import HOUR_S, Calibration
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.flac import BITS, FULL_SCALE, Samples, write_sparse
 from nilm.simulate.grid import Conditions
 from nilm.simulate.signal import Signal
-from nilm.store import atomic_path
 
 RATE_HZ = 16_000
 WINDOW_S = (-0.05, 0.25)  # around each row's instant: what a sparse recording holds

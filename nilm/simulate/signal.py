@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
 from nilm.simulate.grid import Conditions, Mains
-from nilm.simulate.house import House, activation_factors
+from nilm.simulate.house import House, TimeArray, activation_factors
 from nilm.simulate.household import ALWAYS_ON
 from nilm.simulate.loads import NOMINAL_V, FloatArray
 from nilm.simulate.schedules import runs
@@ -49,6 +49,12 @@ class Signal:
     _voltage: FloatArray  # (_FINE,)
     _currents: FloatArray  # (K, _FINE)
     _exponents: FloatArray  # (K,)
+
+    @property
+    def switch_utc(self) -> TimeArray:
+        """(N,) when the state of each row sets in; the first at the first row."""
+        since = np.rint(np.maximum(self.switch_s, 0.0) * 1e6).astype("timedelta64[us]")
+        return np.asarray(self.house.start_utc[0] + since)
 
     def state(self, time_s: FloatArray) -> NDArray[np.int64]:
         """(T,) which row's state holds at each time."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from nilm.errors import OptionError
+from nilm.files import atomic_path
 from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week, check_house
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
@@ -22,7 +23,6 @@ from nilm.simulate.recorder import Recorder
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
-from nilm.store import atomic_path
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +139,7 @@ def _write_truth(path: Path, signal: Signal) -> None:
             watts=house.watts,
             voltage_v=house.voltage_v,
             start_utc=house.start_utc,
+            switch_utc=signal.switch_utc,
             interval_s=np.array(house.interval_s),
             amplitudes=signal.amplitudes,
             active_w=signal.watts(house.row_s).sum(axis=1),

@@ -11,7 +11,6 @@ from prefect.client.orchestration import get_client
 from prefect.exceptions import ParameterTypeError
 from prefect.utilities.callables import parameter_schema
 
-from flows import tasks
 from flows.cli import main
 from flows.failures import WeeksFailedError
 from flows.weekly import weekly
@@ -85,7 +84,7 @@ def test_reading_is_tried_again_when_the_file_system_failed(
         return read_hour(*arguments, **options)
 
     monkeypatch.setattr("nilm.recordings.ingest.read_hour", flaky)
-    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
+    monkeypatch.setattr("nilm.recordings.ingest.RETRY_DELAYS_S", (0.0, 0.0))
     weekly(house="house_sim", week="2015-wk01")
     quality = (roots[0] / "waveforms" / "house_sim" / "2015-wk01.quality.json").read_text()
     assert failures["left"] == 0
@@ -99,7 +98,6 @@ def test_a_full_disk_is_no_fault_of_the_recordings(
         raise OSError(28, "No space left on device", "piece.parquet")
 
     monkeypatch.setattr("nilm.recordings.ingest.write_week", full)
-    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
     with pytest.raises(OSError, match="No space left"):
         weekly(house="house_sim", week="2015-wk01")
 

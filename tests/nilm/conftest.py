@@ -11,12 +11,12 @@ import soundfile
 
 from lfm import Solution
 from nilm.disaggregate.solutions import Factorised, Hopped
+from nilm.files import write_json
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.solar import with_solar
-from nilm.store import write_json
 
 VOLTS_PER_SAMPLE = 1.90101491444e-07 * 2**31  # house 1
 AMPS_PER_SAMPLE = 4.9224284384e-08 * 2**31
@@ -185,12 +185,16 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             start_utc=house.start_utc,
             current_a=current.astype(np.float32),
             voltage_v=voltage.astype(np.float32),
+            measured_utc=house.start_utc,
+            duration_s=np.full(len(current), 120.0),
             mains_hz=np.full(len(current), 50.0),
             rms_v=rms_v,
             rms_a=rms_a,
             active_w=np.mean(current * voltage, axis=1),
             reactive_var=np.zeros(len(current)),
             apparent_va=rms_v * rms_a,
+            inrush=np.zeros(len(current)),
+            inrush_s=np.zeros(len(current)),
             n_cycles=np.full(len(current), 10, np.int16),
             source_file=np.full(len(current), "vi-1.flac"),
             flags=flags,
@@ -218,7 +222,7 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
                 Z=house.Z,
                 watts=house.watts,
                 amplitudes=amplitudes,
-                start_utc=house.start_utc,
+                switch_utc=house.start_utc,
             )
         return here
 

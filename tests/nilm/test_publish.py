@@ -17,7 +17,9 @@ import pytest
 from nilm.appliances.analyst import name_appliance, ungroup
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, OptionError
+from nilm.paths import WeekPaths
 from nilm.publish import PublishOptions, publish_index, publish_week
+from nilm.recordings.ukdale import Week
 
 FILES = {
     "activations.csv",
@@ -43,15 +45,8 @@ def solve(week: Any) -> None:
 
 
 def publish(week: Any, options: PublishOptions | None = None) -> Path:
-    return publish_week(
-        week.solutions / "hopped.npz",
-        week.outputs,
-        options or PublishOptions(),
-        waveforms_path=week.waveforms,
-        house_folder=week.raw,
-        names_path=week.names,
-        catalogue_path=week.catalogue,
-    )
+    paths = WeekPaths(week.root / "data", week.name, Week.parse(week.week), week.root / "outputs")
+    return publish_week(paths, options or PublishOptions())
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nilm.appliances.activations import ActivationOptions, energy_kwh, find_activations, gaps_before
+from nilm.appliances.activations import ActivationOptions, energy_kwh, find_activations
 from nilm.errors import OptionError
 
 MONDAY = np.datetime64("2014-12-29T00:00:00", "ns")
@@ -15,7 +15,13 @@ def times(rows: list[int], interval_s: int = 120) -> np.ndarray:
 
 def runs(on: list[int], rows: list[int] | None = None, watts: float = 1000.0, **options: float):
     start = times(list(range(len(on))) if rows is None else rows)
-    return find_activations(on, start, interval_s=120, active_w=watts, options=ActivationOptions(**options))
+    return find_activations(
+        on,
+        start,
+        duration_s=np.full(len(on), 120.0),
+        power_w=watts * np.array(on),
+        options=ActivationOptions(**options),
+    )
 
 
 def minutes(activations) -> list[tuple[float, float]]:
@@ -30,19 +36,24 @@ def test_runs_start_at_their_first_row_and_end_after_their_last() -> None:
     assert not any(a.cut for a in found)
 
 
-def test_an_amplitude_makes_a_row_more_or_less_than_one() -> None:
-    on, amplitude = [0, 1, 1, 0, 1, 0], np.array([0, 0.5, 1.5, 0, 0.25, 0])
+def test_rows_of_any_length_and_power_give_times_to_the_tenth_and_their_own_energy() -> None:
+    duration_s = np.array([57.3, 15.2, 40.0, 120.0, 10.1])
+    start = MONDAY + np.round(np.cumsum([0, *duration_s[:-1]]) * 1e9).astype("timedelta64[ns]")
+    power_w = np.array([0.0, 2000.0, 500.0, 0.0, -250.0])
     found = find_activations(
-        on,
-        times(list(range(6))),
-        interval_s=120,
-        active_w=-1000.0,
-        options=ActivationOptions(),
-        amplitude=amplitude,
+        power_w != 0, start, duration_s=duration_s, power_w=power_w, options=ActivationOptions()
     )
-    assert [a.energy_kwh for a in found] == pytest.approx([-2000 * 120 / 3.6e6, -250 * 120 / 3.6e6], abs=1e-6)
-    assert [a.mean_w for a in found] == [-1000.0, -250.0]
-    assert round(sum(a.energy_kwh for a in found), 6) == energy_kwh(-1000.0, amplitude.sum(), 120)
+    assert [a.duration_s for a in found] == pytest.approx([55.2, 10.1])
+    assert found[0].start_utc == MONDAY + np.timedelta64(57_300, "ms")
+    assert found[0].end_utc == MONDAY + np.timedelta64(112_500, "ms")
+    joules = [2000 * 15.2 + 500 * 40, -250 * 10.1]
+    assert [a.energy_kwh for a in found] == pytest.approx([j / 3.6e6 for j in joules], abs=1e-6)
+    assert [a.mean_w for a in found] == pytest.approx([joules[0] / 55.2, -250], abs=1e-3)
+    assert round(sum(a.energy_kwh for a in found), 6) == energy_kwh(power_w, duration_s)
+    (merged,) = find_activations(
+        power_w > 0, start, duration_s=duration_s, power_w=power_w, options=ActivationOptions(20, 0)
+    )
+    assert merged == found[0]
 
 
 def test_no_run_crosses_a_gap_and_the_gap_is_neither_on_nor_off() -> None:
@@ -74,16 +85,10 @@ def test_energies_of_all_runs_add_up_exactly_to_the_appliance(
 ) -> None:
     rows = [n + 5 * sum(b <= n for b in breaks) for n in range(len(on))]
     watts = round(watts, 3)
-    found = find_activations(on, times(rows), interval_s=120, active_w=watts, options=ActivationOptions())
+    found = runs(on, rows, watts)
     total = sum(round(a.energy_kwh * 1e6) for a in found)
-    assert total == round(energy_kwh(watts, sum(on), 120) * 1e6)
+    assert total == round(energy_kwh(watts * np.array(on), 120.0) * 1e6)
     assert sum(a.duration_s for a in found) == 120 * sum(on)
-
-
-def test_gaps_are_where_a_row_is_late_and_disorder_is_refused() -> None:
-    assert gaps_before(times([0, 1, 3, 4]), 120).tolist() == [True, False, True, False]
-    with pytest.raises(OptionError, match="row 2 starts at"):
-        gaps_before(times([0, 1, 1]), 120)
 
 
 @pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf")])

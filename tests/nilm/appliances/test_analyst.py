@@ -4,7 +4,7 @@ import pytest
 
 from nilm.appliances.analyst import name_appliance, read_notes, regroup, ungroup
 from nilm.errors import InputFileError, OptionError
-from nilm.store import write_json
+from nilm.files import write_json
 
 
 def test_a_name_once_given_stays_until_another_is_given(tmp_path: Path) -> None:

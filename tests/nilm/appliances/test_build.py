@@ -15,6 +15,8 @@ from nilm.simulate.house import simulated_house
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
 K = 7
 IDS = [f"A{k + 1:02d}" for k in range(K)]
+ROW_S = np.full(len(HOUSE.Z), HOUSE.interval_s)
+OBSERVED_S = float(ROW_S.sum())
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,11 @@ def week(hopped_week) -> Hopped:
 
 
 def loads_of(week: Hopped):
-    return measure_loads(week, HOUSE.start_utc, HOUSE.voltage_v, options=ActivationOptions())
+    return measure_loads(week, HOUSE.start_utc, ROW_S, HOUSE.voltage_v, options=ActivationOptions())
+
+
+def parts_of(week: Hopped, ids: list[str], analyst: AnalystNotes | None = None):
+    return suggested_parts(week, HOUSE.start_utc, ROW_S, ids, analyst or AnalystNotes())
 
 
 def test_loads_are_measured_as_the_house_was_made(week: Hopped) -> None:
@@ -50,16 +56,16 @@ def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped,
     assert round(sum(a.energy_kwh for a in generator.activations), 6) == generator.energy_kwh
     assert np.std([a.mean_w for a in generator.activations]) > 100
     ids = [*IDS, "A08"]
-    hosts = {p.host for p in suggested_parts(varying, HOUSE.start_utc, ids, AnalystNotes()).values()}
-    assert hosts == {p.host for p in suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes()).values()}
-    assert 7 in {p.host for p in suggested_parts(steady, HOUSE.start_utc, ids, AnalystNotes()).values()}
+    hosts = {p.host for p in parts_of(varying, ids).values()}
+    assert hosts == {p.host for p in parts_of(week, IDS).values()}
+    assert 7 in {p.host for p in parts_of(steady, ids).values()}
 
 
 def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_description(week: Hopped) -> None:
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = matches[2] = SubmeterMatch("fridge_freezer", 12, 0.9)
     analyst = AnalystNotes({"A03": "Our kettle"})
-    names = name_loads(loads_of(week), IDS, matches, analyst, before={}, interval_s=120)
+    names = name_loads(loads_of(week), IDS, matches, analyst, before={}, observed_s=OBSERVED_S)
     assert names[1] == ("fridge_freezer", "submeter", 0.9)
     assert names[2] == ("Our kettle", "analyst", None)
     assert names[0][1:] == ("description", None)
@@ -73,7 +79,9 @@ def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> 
     def named(k: int, name: str, *, source: str, scale: float = 1.0, kind: str = "") -> str:
         load = loads[k]
         was = Sighting(IDS[k], name, kind or load.kind, scale * load.active_w, load.current_a, source)
-        names = name_loads(loads, IDS, [None] * K, AnalystNotes(), before={IDS[k]: was}, interval_s=120)
+        names = name_loads(
+            loads, IDS, [None] * K, AnalystNotes(), before={IDS[k]: was}, observed_s=OBSERVED_S
+        )
         return names[k][0] if names[k][1] == "earlier week" else names[k][1]
 
     assert (
@@ -90,7 +98,7 @@ def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = SubmeterMatch("washing_machine", 5, 0.9)  # it measures the machine, not its heater alone
     was = Sighting(IDS[2], "washing_machine", loads[2].kind, 1.0, loads[2].current_a, "submeter")
-    names = name_loads(loads, IDS, matches, AnalystNotes(), before={IDS[2]: was}, interval_s=120)
+    names = name_loads(loads, IDS, matches, AnalystNotes(), before={IDS[2]: was}, observed_s=OBSERVED_S)
     assert names[1][0] == "washing_machine"
     assert names[2][1] == "description"
 
@@ -103,7 +111,7 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) 
         loads,
         IDS,
         names,
-        parts=suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes()),
+        parts=parts_of(week, IDS),
         indistinguishable=[("A02", "A03")],
     )
     energies = [a.energy_kwh for a in found]
@@ -116,8 +124,8 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) 
     assert by_name["fridge"].support == pytest.approx(0.5)
     amplifier = HOUSE.names.index("amplifier")
     undone = AnalystNotes(not_parts=frozenset({IDS[amplifier]}))
-    assert amplifier in suggested_parts(week, HOUSE.start_utc, IDS, AnalystNotes())
-    assert amplifier not in suggested_parts(week, HOUSE.start_utc, IDS, undone)
+    assert amplifier in parts_of(week, IDS)
+    assert amplifier not in parts_of(week, IDS, undone)
 
 
 def test_a_gap_is_taken_out_of_every_activation(week: Hopped) -> None:
@@ -125,5 +133,5 @@ def test_a_gap_is_taken_out_of_every_activation(week: Hopped) -> None:
     solution = Solution(HOUSE.Z[kept], HOUSE.W)
     cut = replace(week, solution=solution)
     start = HOUSE.start_utc[kept]
-    for load in measure_loads(cut, start, HOUSE.voltage_v, options=ActivationOptions()):
+    for load in measure_loads(cut, start, ROW_S[kept], HOUSE.voltage_v, options=ActivationOptions()):
         assert sum(a.duration_s for a in load.activations) == 120 * int(load.on.sum())

@@ -17,6 +17,7 @@ from nilm.recordings.submeters import Submeter
 
 Z_TRUE = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 1, 1]], np.uint8)
 WATTS = np.array([100.0, 2000.0, 50.0])
+HOURS = np.full(4, 3600.0)
 TRUTH = Truth(("base", "kettle", "lamp"), Z_TRUE, Z_TRUE * WATTS, np.ones(4, bool))
 
 
@@ -28,7 +29,7 @@ def estimate(columns: list[int], watts: list[float]) -> Estimate:
 
 def test_the_truth_itself_in_another_order_scores_perfectly() -> None:
     scores = score_against_truth(
-        estimate([0, 1, 2], [100, 2000, 50]), estimate([2, 0, 1], [50, 100, 2000]), TRUTH, interval_s=3600
+        estimate([0, 1, 2], [100, 2000, 50]), estimate([2, 0, 1], [50, 100, 2000]), TRUTH, duration_s=HOURS
     )
     assert scores is not None
     assert scores.hamming_after == 0
@@ -48,7 +49,7 @@ def test_errors_by_hand() -> None:
         estimate([0, 1, 2], [100, 2000, 50]),
         Estimate(("A01", "A02", "A03"), wrong, WATTS),
         TRUTH,
-        interval_s=3600,
+        duration_s=HOURS,
     )
     assert scores is not None
     assert scores.hamming_before == 0
@@ -64,7 +65,7 @@ def test_errors_by_hand() -> None:
 
 def test_an_appliance_that_nothing_was_matched_to_counts_in_full() -> None:
     two = estimate([0, 2], [100, 50])
-    scores = score_against_truth(two, two, TRUTH, interval_s=3600)
+    scores = score_against_truth(two, two, TRUTH, duration_s=HOURS)
     assert scores is not None
     assert scores.energy_error == pytest.approx(4 / 4.5)
 
@@ -77,7 +78,7 @@ def test_rows_without_truth_do_not_count(tmp_path: Path) -> None:
         Z=Z_TRUE,
         watts=WATTS,
         amplitudes=Z_TRUE.astype(float),
-        start_utc=start,
+        switch_utc=start,
     )
     later = start[[1, 3]] + np.timedelta64(30, "s")
     truth = read_truth(
@@ -87,7 +88,7 @@ def test_rows_without_truth_do_not_count(tmp_path: Path) -> None:
     np.testing.assert_array_equal(truth.Z[:2], Z_TRUE[[1, 3]])
     unknown = read_truth(tmp_path / "t.npz", start + np.timedelta64(9, "D"), interval_s=120)
     exact = estimate([0, 1, 2], [100, 2000, 50])
-    assert score_against_truth(exact, exact, unknown, interval_s=120) is None
+    assert score_against_truth(exact, exact, unknown, duration_s=HOURS) is None
 
 
 def test_a_file_that_is_no_truth_is_refused(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_a_file_that_is_no_truth_is_refused(tmp_path: Path) -> None:
 def test_submeters_are_scored_where_they_have_readings_and_on_is_ten_watts() -> None:
     meter = Submeter(2, "kettle", np.array([2000.0, 5.0, np.nan, 2000.0]))
     exact = estimate([0, 1, 2], [100, 2000, 50])
-    scores = score_against_submeters(exact, exact, [(1, meter)], [], interval_s=3600)
+    scores = score_against_submeters(exact, exact, [(1, meter)], [], duration_s=HOURS)
     assert scores is not None
     assert scores.source == "submeters"
     assert scores.hamming_after is None
@@ -107,11 +108,25 @@ def test_submeters_are_scored_where_they_have_readings_and_on_is_ten_watts() -> 
     assert (kettle.appliance_id, kettle.truth_name, kettle.f1) == ("A02", "kettle", 1.0)
     assert kettle.mae_w == pytest.approx(5 / 3)
     assert scores.appliances_before == ()
-    assert score_against_submeters(exact, exact, [], [], interval_s=3600) is None
+    assert score_against_submeters(exact, exact, [], [], duration_s=HOURS) is None
 
 
 def test_f1() -> None:
-    assert f1_score([0, 0], [0, 0]) == 1
-    assert f1_score([1, 0], [0, 1]) == 0
+    assert f1_score([0, 0], [0, 0], HOURS[:2]) == 1
+    assert f1_score([1, 0], [0, 1], HOURS[:2]) == 0
+    assert f1_score([1, 1], [0, 1], np.array([1.0, 3.0])) == pytest.approx(6 / 7)
     with pytest.raises(OptionError, match="same rows"):
-        f1_score([1], [1, 0])
+        f1_score([1], [1, 0], HOURS[:2])
+
+
+def test_a_row_counts_by_the_time_that_it_stands_for() -> None:
+    wrong = Z_TRUE.copy()
+    wrong[1, 1] = 1
+    duration_s = np.array([3600.0, 36.0, 3600.0, 3600.0])
+    said = Estimate(("A01", "A02", "A03"), wrong, WATTS)
+    scores = score_against_truth(said, said, TRUTH, duration_s=duration_s)
+    assert scores is not None
+    kettle = scores.appliances[1]
+    assert kettle.energy_error_kwh == pytest.approx(0.02)
+    assert kettle.mae_w == pytest.approx(2000 * 36 / duration_s.sum())
+    assert kettle.f1 == pytest.approx(14400 / 14436)

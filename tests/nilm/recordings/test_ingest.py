@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nilm import store
+from nilm import files
 from nilm.errors import InputFileError, NilmError, NothingUsableError, OptionError
 from nilm.recordings import ingest, quality
 from nilm.recordings.ingest import WeekPaths, ingest_week
@@ -235,7 +235,7 @@ def test_an_hour_that_was_left_out_comes_in_when_it_is_mended(
 def test_a_file_that_the_system_does_not_give_is_tried_again_next_time(
     paths: WeekPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fingerprint = store.fingerprint
+    fingerprint = files.fingerprint
 
     def failing(path: Path) -> str:
         if path.name == f"vi-{START_S}_0.flac":
@@ -243,7 +243,7 @@ def test_a_file_that_the_system_does_not_give_is_tried_again_next_time(
         return fingerprint(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "fingerprint", failing)
+        patched.setattr(files, "fingerprint", failing)
         found = run(paths)
     assert found.files_left_out == [
         {"file": f"vi-{START_S}_0.flac", "reason": "cannot be read: Permission denied"}

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nilm import store
+from nilm import files
 from nilm.errors import InputFileError
 from nilm.recordings import quality
 from nilm.recordings.quality import Flag, HourRecord, WeekQuality
@@ -92,10 +92,10 @@ def test_a_result_of_the_report_comes_out_and_json_goes_round(tmp_path: Path) ->
     assert (result.rows_expected, result.rows_used, result.rows_flagged) == (504, 2, 1)
     assert result.clipped_rows == 1
     assert result.files_left_out == ({"file": "vi-x.flac", "reason": "no time"},)
-    store.write_json(tmp_path / "q.json", found.as_json())
+    files.write_json(tmp_path / "q.json", found.as_json())
     assert quality.read_quality(tmp_path / "q.json") == found
     assert HourRecord(**found.hours[0]) == records[0]
-    store.write_json(tmp_path / "q.json", {"house": "house_1"})
+    files.write_json(tmp_path / "q.json", {"house": "house_1"})
     with pytest.raises(InputFileError, match="not the quality of a week"):
         quality.read_quality(tmp_path / "q.json")
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -22,8 +23,10 @@ def table() -> WeekTable:
         start_utc=np.datetime64("2015-01-19T00:00", "ns") + np.arange(N) * np.timedelta64(120, "s"),
         current_a=rng.standard_normal((N, D)).astype(np.float32),
         voltage_v=rng.standard_normal((N, D)).astype(np.float32),
+        measured_utc=np.datetime64("2015-01-19T00:00", "ns") + np.arange(N) * np.timedelta64(120, "s"),
+        duration_s=np.full(N, 120.0),
         **{name: rng.standard_normal(N) for name in ("mains_hz", "rms_v", "rms_a", "active_w")},
-        **{name: rng.standard_normal(N) for name in ("reactive_var", "apparent_va")},
+        **{name: rng.standard_normal(N) for name in ("reactive_var", "apparent_va", "inrush", "inrush_s")},
         n_cycles=np.full(N, 10, dtype=np.int16),
         source_file=np.full(N, "vi-1421625600_123456.flac"),
         flags=np.zeros(N, dtype=np.uint16),
@@ -141,7 +144,13 @@ def test_another_schema_is_refused_with_the_columns_that_differ(tmp_path: Path, 
 def test_values_out_of_range_are_refused(tmp_path: Path, table: WeekTable) -> None:
     path = tmp_path / "week.parquet"
     tables.write_week(path, table.take([1, 0]))
-    with pytest.raises(InputFileError, match="start_utc must increase in multiples of 120 s"):
+    with pytest.raises(InputFileError, match="rows must be in order of time and not overlap"):
+        tables.read_week(path)
+    tables.write_week(path, replace(table, duration_s=np.full(N, 121.0)))
+    with pytest.raises(InputFileError, match="rows must be in order of time and not overlap"):
+        tables.read_week(path)
+    tables.write_week(path, replace(table, duration_s=np.zeros(N)))
+    with pytest.raises(InputFileError, match="duration_s must be above 0"):
         tables.read_week(path)
     table.active_w[3] = np.nan
     tables.write_week(path, table)
