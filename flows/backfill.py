@@ -27,6 +27,7 @@ from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
 from nilm.report.brief import markdown_table
+from nilm.workers import begin_worker
 
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
@@ -165,7 +166,7 @@ def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Cal
     """Where the jobs run and how many at a time; OptionError if there is no Dask at the address."""
     if dask is None:
         processes = workers or os.cpu_count() or 1
-        return ProcessPoolTaskRunner(max_workers=processes), lambda: processes
+        return ProcessPoolTaskRunner(max_workers=processes, initializer=begin_worker), lambda: processes
     try:
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner

@@ -13,10 +13,17 @@ import logging
 import os
 import secrets
 import stat
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nilm.errors import InputFileError
 
@@ -24,6 +31,11 @@ log = logging.getLogger(__name__)
 
 EDGE_BYTES = 64 * 1024
 MADE_ANEW = "delete it, the next run writes it anew"  # the cure for a file that holds nobody's own work
+_NOT_NPZ = (  # what numpy and zipfile raise for a file that is damaged, or is none of theirs
+    *(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError, MemoryError, RecursionError),
+    *(SyntaxError, NotImplementedError, RuntimeError, OverflowError, tokenize.TokenError, struct.error),
+    *(zipfile.BadZipFile, zlib.error),
+)
 KEPT_BY_HAND = "correct it, or put a copy from before in its place"  # and for one that does
 
 
@@ -172,6 +184,15 @@ def read_json(path: Path, *, cure: str = KEPT_BY_HAND) -> Any:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise InputFileError(f"{path} is not JSON ({error}); {cure}") from error
+
+
+def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file; InputFileError with the `cure` if it is missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except _NOT_NPZ as error:
+        raise InputFileError(f"{path} is not a file of arrays ({error!r:.200}); {cure}") from error
 
 
 @contextmanager

@@ -21,12 +21,13 @@ from nilm import versions
 from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
-from nilm.appliances.scores import read_truth
+from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
 from nilm.files import MADE_ANEW, canonical_json, digest, fingerprint, remove_stale, write_text
 from nilm.manifest import Step, replace_outputs, why_redo
 from nilm.paths import WeekPaths
+from nilm.recordings.missing import hours_without_result, missing_spans
 from nilm.recordings.quality import read_quality
 from nilm.recordings.submeters import read_submeters, submeter_files
 from nilm.recordings.tables import WeekTable, read_week
@@ -39,6 +40,7 @@ from nilm.week_files import week_files
 log = logging.getLogger(__name__)
 
 MAX_CURRENCY = 8
+WEEK_S = 7 * 86400.0
 PUBLISH_STEP = "publish"
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
@@ -100,9 +102,10 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     owner = f"{hopped.factorised.house} {hopped.factorised.week}"
     if owner != str(paths):
         raise InputFileError(f"{paths.hopped} is of {owner}, not of {paths}; {MADE_ANEW}")
-    rows = _metered_rows(read_week(paths.waveforms), hopped)
+    table = read_week(paths.waveforms)
+    rows = _metered_rows(table, hopped)
     catalogue, usable, notes = _catalogue(paths)
-    around = _surroundings(paths, hopped, rows, catalogue, notes=notes)
+    around = _surroundings(paths, hopped, table, rows, catalogue, notes=notes)
     result, record = build_week(
         hopped,
         rows,
@@ -126,6 +129,7 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
 def _surroundings(
     paths: WeekPaths,
     hopped: Hopped,
+    table: WeekTable,
     rows: MeteredRows,
     catalogue: Catalogue,
     *,
@@ -134,16 +138,26 @@ def _surroundings(
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
     factorised = hopped.factorised
     submeters, submeter_notes = read_submeters(paths.house_folder, rows.start_utc, duration_s=rows.duration_s)
+    truth, truth_notes = _truth(paths, rows, interval_s=factorised.interval_s)
     return Surroundings(
-        quality=_quality(read_quality(paths.quality).as_result(), hopped),
+        quality=_quality(paths, table, hopped),
         catalogue=catalogue,
         analyst=read_notes(paths.names, paths.house),
         submeters=submeters,
-        truth=read_truth(paths.truth, rows.measured_utc, interval_s=factorised.interval_s)
-        if paths.truth.is_file()
-        else None,
-        notes=(*notes, *submeter_notes),
+        truth=truth,
+        notes=(*notes, *submeter_notes, *truth_notes),
     )
+
+
+def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[Truth | None, tuple[str, ...]]:
+    """A simulator's truth where there is one, and a note where it could not be read: a week needs none."""
+    if not paths.truth.is_file():
+        return None, ()
+    try:
+        return read_truth(paths.truth, rows.measured_utc, interval_s=interval_s), ()
+    except InputFileError as error:
+        log.warning("%s: not scored: %s", paths, error)
+        return None, (f"The simulator's truth was left out: {error}",)
 
 
 def publish_index(outputs_root: Path, house: str) -> Path:
@@ -173,19 +187,27 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
     )
 
 
-def _quality(quality: Quality, hopped: Hopped) -> Quality:
-    """The ingest's quality with a word on what became of the rows that were unfit for the fit.
+def _quality(paths: WeekPaths, table: WeekTable, hopped: Hopped) -> Quality:
+    """The ingest's quality, with what became of the rows that were unfit for the fit.
 
     Coverage is that of the rows whose energy is in the totals: one that could not be read is not covered.
     """
+    ingested = read_quality(paths.quality)
+    row = hopped.factorised.row
+    missing = missing_spans(paths.week, table, row, ingested.gaps)
+    quality = replace(
+        ingested.as_result(),
+        coverage=float(table.duration_s[row].sum()) / WEEK_S,
+        hours_missing=hours_without_result(paths.week, missing),
+        missing=tuple(span.as_json() for span in missing),
+    )
     if not quality.rows_flagged:
         return quality
     decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
     lost = quality.rows_flagged - decoded
     words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
     words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
-    coverage = len(hopped.factorised.row) / quality.rows_expected
-    return replace(quality, coverage=coverage, notes=(*quality.notes, words))
+    return replace(quality, notes=(*quality.notes, words))
 
 
 def _catalogue(paths: WeekPaths) -> tuple[Catalogue, bool, tuple[str, ...]]:

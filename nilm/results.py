@@ -110,6 +110,8 @@ class Quality:
     files_left_out: tuple[Mapping[str, str], ...]  # {"file": …, "reason": …}
     clipped_rows: int
     notes: tuple[str, ...] = ()
+    # {"start_utc", "end_utc", "minutes", "reason"} of all the time that the result does not cover
+    missing: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from nilm.appliances.analyst import check_id
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
 from nilm.appliances.naming import power_words
 from nilm.errors import InputFileError, NilmError
-from nilm.files import read_json, write_json
+from nilm.files import MADE_ANEW, read_json, write_json
 from nilm.recordings.ukdale import Week
 from nilm.results import CatalogueChanges
 
@@ -186,7 +186,10 @@ def read_catalogue(path: Path | None, house: str, *, solutions_folder: Path | No
     if path is not None and path.is_file():
         weeks |= _parse(path, house)
     for own in sorted(solutions_folder.glob("*/identity.json")) if solutions_folder else []:
-        weeks |= _parse(own, house)
+        try:
+            weeks |= _parse(own, house)
+        except InputFileError as error:  # its week writes it anew; the others must not wait for that
+            log.warning("left out of the catalogue: %s", error)
     return Catalogue(house, weeks)
 
 
@@ -219,8 +222,16 @@ def catalogue_json(catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
+def _finite(numbers: Any, *, ndim: int) -> FloatArray:
+    """The numbers of a catalogue; ValueError unless there are some and all are finite."""
+    array = np.array(numbers, dtype=np.float64)
+    if array.ndim != ndim or array.size == 0 or not np.all(np.isfinite(array)):
+        raise ValueError(f"expected finite numbers, got {numbers!r:.60}")
+    return array
+
+
 def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
-    content = read_json(path)
+    content = read_json(path, cure=MADE_ANEW)
     owner = content.get("house") if isinstance(content, dict) else None
     if owner != house:
         raise InputFileError(
@@ -236,8 +247,8 @@ def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
                         check_id(a["appliance_id"]),
                         str(a["name"]),
                         str(a["kind"]),
-                        float(a["active_w"]),
-                        np.array(a["current_a"], dtype=np.float64),
+                        _finite(a["active_w"], ndim=0).item(),
+                        _finite(a["current_a"], ndim=1),
                         str(a.get("name_source", "description")),
                     )
                     for a in record["appliances"]
@@ -245,5 +256,5 @@ def _parse(path: Path, house: str) -> dict[str, WeekRecord]:
             )
             for week, record in content["weeks"].items()
         }
-    except (NilmError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputFileError(f"{path} is not a catalogue ({error!r}); delete it") from error
+    except (NilmError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputFileError(f"{path} is not a catalogue ({error!r:.200}); {MADE_ANEW}") from error

@@ -20,12 +20,14 @@ from scipy.optimize import linear_sum_assignment
 from lfm import hamming_error
 from nilm.disaggregate.solutions import sizes
 from nilm.errors import InputFileError, OptionError
+from nilm.files import read_npz
 from nilm.recordings.submeters import Submeter
 from nilm.results import ApplianceScore, Scores, TimeArray
 from nilm.timeline import J_PER_KWH, seconds
 
 FloatArray = NDArray[np.float64]
 
+_SIMULATE_AGAIN = "delete it, or simulate the week again"
 ON_W = 10.0  # NILMTK's on_power_threshold for a submeter
 
 
@@ -60,14 +62,18 @@ def read_truth(path: Path, measured_utc: TimeArray, *, interval_s: float) -> Tru
     The last state holds for `interval_s` at most; before the first and after the last nothing is known.
     InputFileError if the file is not a truth file.
     """
+    file = read_npz(path, cure=_SIMULATE_AGAIN)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            names = tuple(str(name) for name in file["names"])
-            Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
-            power_w = Z * watts * file["amplitudes"]
-            times = seconds(file["switch_utc"])
-    except (OSError, KeyError, ValueError) as error:
-        raise InputFileError(f"{path} is not a simulator's truth file: {error}") from error
+        names = tuple(str(name) for name in file["names"])
+        Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
+        power_w = Z * watts * file["amplitudes"]
+        times = seconds(file["switch_utc"])
+        if power_w.shape != (len(times), len(names)) or not np.all(np.isfinite(power_w)):
+            raise ValueError(f"{power_w.shape} powers of {len(names)} appliances at {len(times)} times")
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputFileError(
+            f"{path} is not a simulator's truth file ({error}); {_SIMULATE_AGAIN}"
+        ) from error
     wanted = seconds(measured_utc)
     if len(times) == 0:
         nothing = np.zeros((len(wanted), len(names)))

@@ -11,7 +11,6 @@ by the end) is left out by name, and left to the next run.
 import errno
 import logging
 import multiprocessing
-import signal
 import sys
 import threading
 import time
@@ -39,6 +38,7 @@ from nilm.recordings.quality import (
 from nilm.recordings.tables import WeekTable, concatenate, read_piece, write_piece, write_week
 from nilm.recordings.ukdale import Week
 from nilm.recordings.waveforms import Sampling, UnusableRecordingError, read_hour
+from nilm.workers import begin_worker
 
 log = logging.getLogger(__name__)
 
@@ -294,8 +294,4 @@ def _pool(workers: int) -> Executor:
     if workers == 1 or threading.active_count() > 1 or sys.platform != "linux":
         return ThreadPoolExecutor(workers)
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_parent)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return ProcessPoolExecutor(workers, context, initializer=begin_worker)

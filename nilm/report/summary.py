@@ -78,7 +78,15 @@ def read_summary(path: Path) -> WeekSummary:
         for line in lines:
             math.isfinite(line.energy_kwh + line.colour)
         return summary
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise InputFileError(
             f"{path} is not a week's summary ({error}); publish the week again to write it anew"
         ) from error

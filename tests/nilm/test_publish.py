@@ -1,8 +1,10 @@
 import csv
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week
 from nilm.errors import InputFileError, OptionError
 from nilm.paths import WeekPaths
 from nilm.publish import PublishOptions, publish_index, publish_week
+from nilm.recordings.tables import read_week, write_week
 from nilm.recordings.ukdale import Week
 
 FILES = {
@@ -388,3 +391,36 @@ def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> No
 def test_options_out_of_range_are_refused_when_made(options: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         PublishOptions(**options)
+
+
+def test_every_missing_minute_has_a_reason(published: Any) -> None:
+    quality = json.loads((published.outputs / "quality.json").read_text())
+    states = pq.read_table(published.outputs / "states.parquet").to_pandas()
+    used_minutes = len(states) * 2
+    assert used_minutes + sum(span["minutes"] for span in quality["missing"]) == pytest.approx(7 * 24 * 60)
+    assert all(span["reason"] for span in quality["missing"])
+    for before, after in itertools.pairwise(quality["missing"]):
+        assert before["end_utc"] <= after["start_utc"]
+    assert quality["coverage"] == pytest.approx(used_minutes / (7 * 24 * 60))
+
+
+def test_a_clipped_hour_that_lost_all_its_rows_is_named(
+    tmp_path: Path, ingested_week: Callable[..., Any], plain_page: None
+) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, clipped=range(60, 90), missing=range(120, 150))
+    table = read_week(week.waveforms)
+    clipped = np.flatnonzero(~table.fit_for_use)
+    write_week(week.waveforms, replace(table, current_a=_spoilt(table.current_a, clipped)))
+    solve(week)
+    publish(week)
+    quality = json.loads((week.outputs / "quality.json").read_text())
+    lost = [span for span in quality["missing"] if "converter's full scale" in span["reason"]]
+    assert [span["minutes"] for span in lost] == [60]
+    assert lost[0]["start_utc"] in quality["hours_missing"]
+
+
+def _spoilt(current_a: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The currents with nonsense in some rows, which no combination of appliances explains."""
+    spoilt = current_a.copy()
+    spoilt[rows] = 40 * np.sign(np.random.default_rng(0).standard_normal((len(rows), current_a.shape[1])))
+    return spoilt
