@@ -2,13 +2,17 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from nilm.errors import OptionError
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 # This very week showed faults that were then repaired: a demo, no measurement.
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
@@ -86,13 +90,25 @@ def run(options: argparse.Namespace) -> Lines:
     if not chosen:
         yield f"{options.house}: nothing to do, every week's report is current"
         return
-    with prefect_api():
+    settings.check_roots()
+    with closing(_first_steps(settings.pipeline(chosen[0]))) as work, prefect_api(meanwhile=work):
+        work.close()  # it holds the week's lock, which the flow takes now
         from flows.weekly import weekly
 
         weekly(house=options.house, week=",".join(str(place.week) for place in chosen), **_given(options))
     for place in chosen:
         yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
+
+
+def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
+    """Do the steps of a week up to its report, one at a time; the flow finds them current."""
+    from flows import terminal
+
+    with pipeline.locked(), terminal.bar(str(pipeline), 1.0) as show:
+        for step in pipeline.steps[:-1]:
+            step.run(show)
+            yield
 
 
 def backfill(options: argparse.Namespace) -> Lines:
