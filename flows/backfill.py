@@ -18,14 +18,15 @@ from prefect import flow
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from flows.artifacts import progress, show_table
+from flows.artifacts import progress, show_markdown
 from flows.failures import WeeksFailedError, in_words
-from flows.settings import Components, Estimator, Settings, Workers, load_settings
+from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
 from flows.turns import Job, Turns
 from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
+from nilm.report.brief import markdown_table
 from nilm.workers import begin_worker
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def backfill(
     dask: str | None = None,
     workers: Workers | None = None,
     components: Components | None = None,
-    estimator: Estimator | None = None,
+    estimator: EstimatorChoice = "as set",
     seed: int | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
@@ -67,7 +68,7 @@ def backfill(
         dask: Address of a running Dask scheduler, tcp://host:8786; processes on this machine if empty.
         workers: Weeks at a time without Dask; the setting if empty, and one per core without it.
         components: Number of features K, or auto; the setting if empty.
-        estimator: What factorises the weeks; the setting if empty.
+        estimator: What factorises the weeks.
         seed: Seed of everything random; the setting if empty.
         data_root: Folder of raw recordings, which every worker sees; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.
@@ -75,7 +76,7 @@ def backfill(
     log_to_prefect()
     settings = load_settings(
         components=components,
-        estimator=estimator,
+        estimator=None if estimator == "as set" else estimator,
         seed=seed,
         data_root=data_root,
         outputs_root=outputs_root,
@@ -96,7 +97,7 @@ def backfill(
     failures = _work_out(to_do, settings, dask) if to_do else {}
     rows = [_row(place, settings, failures.get(place)) for place in chosen]
     if rows:
-        show_table("backfill", rows, f"{len(failures)} of {len(chosen)} weeks failed.")
+        show_markdown("backfill", _table(rows), f"{len(failures)} of {len(chosen)} weeks failed.")
     if failures:
         raise BackfillError(failures, rows)
     return rows
@@ -198,3 +199,15 @@ def _row(place: WeekPaths, settings: Settings, failure: str | None) -> dict[str,
     if failure is not None:
         return {"house": place.house, "week": str(place.week), "outcome": f"failed: {failure}"}
     return {"outcome": "done", **settings.pipeline(place).summary()}
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """The summary as a person reads it."""
+    columns = ("house", "week", "outcome", "energy", "appliances", "recorded")
+    lines = []
+    for row in rows:
+        numbers = ("", "", "")
+        if "metered_kwh" in row:
+            numbers = (f"{row['metered_kwh']:.1f} kWh", str(row["appliances"]), f"{row['coverage']:.0%}")
+        lines.append((row["house"], row["week"], row["outcome"], *numbers))
+    return markdown_table(columns, lines)

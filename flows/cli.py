@@ -13,6 +13,7 @@ from pathlib import Path
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 # As flows.settings has them, which is not imported to answer --help.
+FORMATS = ("nilmtk", "csv", "home-assistant")  # as nilm.export.write has them
 ESTIMATORS = ("auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 
 
@@ -83,12 +84,8 @@ def parser() -> argparse.ArgumentParser:
     backfill = command(
         "backfill", "Work out many weeks and houses; one that fails does not stop the others.", data, outputs
     )
-    backfill.add_argument(
-        "--house", action="append", metavar="HOUSE", help="repeat for several; default: all"
-    )
-    backfill.add_argument(
-        "--weeks", default="new", help="2015-wk01:2015-wk08, a list with commas, latest, or new (the default)"
-    )
+    _houses(backfill)
+    _weeks(backfill, default="new", words="latest, or new: all with work to do (the default)")
     _workers(backfill, "weeks at a time")
     backfill.add_argument("--dask", metavar="ADDRESS", help="run on this Dask scheduler, tcp://host:8786")
     _method(backfill)
@@ -96,6 +93,11 @@ def parser() -> argparse.ArgumentParser:
     _experiments(command("experiments", "Compute the paper's figures and tables again.", data, outputs))
     diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
     diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK", help="as `nilm run` names it")
+    export = command("export", "Write published weeks for nilmtk, spreadsheets or Home Assistant.", outputs)
+    export.add_argument("--format", required=True, choices=FORMATS)
+    _houses(export)
+    _weeks(export, default="all", words="latest, or all that are published (the default)")
+    export.add_argument("--to", type=Path, metavar="DIR", help="default: the folder export of the outputs")
     name = command("name", "Name an appliance of a house, for this and all later weeks.", data)
     _appliance(name)
     name.add_argument("name", metavar="NAME", help='"kitchen fridge"')
@@ -122,7 +124,21 @@ def parser() -> argparse.ArgumentParser:
 
 def _house_and_week(command: argparse.ArgumentParser) -> None:
     command.add_argument("--house", required=True, help="a folder of data/raw, house_1")
-    command.add_argument("--week", default="latest", help="2015-wk01, a range, latest (the default) or new")
+    _weeks(command, default="latest", words="new: all with work to do, or latest (the default)")
+
+
+def _houses(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--house", action="append", metavar="HOUSE", help="repeat for several; default: all")
+
+
+def _weeks(command: argparse.ArgumentParser, *, default: str, words: str) -> None:
+    command.add_argument(
+        "--weeks",
+        "--week",
+        default=default,
+        metavar="WEEKS",
+        help=f"2015-wk01, a range 2015-wk01:2015-wk08, a list with commas, {words}",
+    )
 
 
 def _appliance(command: argparse.ArgumentParser) -> None:
@@ -177,7 +193,7 @@ def _components(text: str) -> int | str:
 
 def _simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--house", default="house_sim", help="its folder below data/raw; house_sim")
-    command.add_argument("--week", default="2015-wk01", help="2015-wk01 if not given")
+    _weeks(command, default="2015-wk01", words="2015-wk01 if not given")
     _seed(command, default=0)
     command.add_argument("--days", type=float, default=7.0, help="from Monday on, up to 7 (the default)")
     command.add_argument("--clean", action="store_true", help="loads that are on or off, ten of them")

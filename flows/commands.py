@@ -2,13 +2,17 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from nilm.errors import InputFileError, OptionError
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 # This very week showed faults that were then repaired: a demo, no measurement.
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
@@ -20,7 +24,11 @@ Lines = Iterator[str]
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options that stand for a setting, whichever of them the command has; flows call them the same."""
-    return {name: value for name, value in vars(options).items() if name in Settings.model_fields}
+    return {name: value for name, value in vars(options).items() if _is_set(name, value)}
+
+
+def _is_set(name: str, value: object) -> bool:
+    return name in Settings.model_fields and value is not None
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -29,29 +37,31 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def simulate(options: argparse.Namespace) -> Lines:
     """Write a simulated week into data/raw."""
+    from nilm.recordings.ukdale import parse_weeks
     from nilm.simulate.faults import Fault
     from nilm.simulate.week import simulate_week
 
     settings = _settings(options)
-    week = simulate_week(
-        settings.data_root / "raw",
-        house=options.house,
-        week=options.week,
-        seed=options.seed,
-        days=options.days,
-        n_appliances=options.appliances,
-        waveforms=options.waveforms,
-        habits=options.habits,
-        clean=options.clean,
-        interval_s=settings.interval_s,
-        solar=options.solar,
-        continuous=options.continuous,
-        faults=[Fault.parse(text) for text in options.fault],
-    )
-    megabytes = f"{week.size_bytes / 1e6:.0f} MB"
-    yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
-    yield f"truth in {week.truth}"
-    yield f"next: nilm run --house {options.house} --week {options.week}"
+    for name in parse_weeks(options.weeks):
+        week = simulate_week(
+            settings.data_root / "raw",
+            house=options.house,
+            week=str(name),
+            seed=options.seed,
+            days=options.days,
+            n_appliances=options.appliances,
+            waveforms=options.waveforms,
+            habits=options.habits,
+            clean=options.clean,
+            interval_s=settings.interval_s,
+            solar=options.solar,
+            continuous=options.continuous,
+            faults=[Fault.parse(text) for text in options.fault],
+        )
+        megabytes = f"{week.size_bytes / 1e6:.0f} MB"
+        yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
+        yield f"truth in {week.truth}"
+    yield f"next: nilm run --house {options.house} --week {options.weeks}"
 
 
 def ingest(options: argparse.Namespace) -> Lines:
@@ -59,7 +69,7 @@ def ingest(options: argparse.Namespace) -> Lines:
     from flows import terminal
 
     settings = _settings(options)
-    for place in _places(options.house, options.week, settings):
+    for place in _places(options.house, options.weeks, settings):
         pipeline = settings.pipeline(place)
         with pipeline.locked(), terminal.bar(str(place), 1.0) as show:
             quality = pipeline.ingest(show)
@@ -76,22 +86,34 @@ def run(options: argparse.Namespace) -> Lines:
     from flows.weeks import NEW
 
     settings = _settings(options)
-    chosen = _places(options.house, options.week, settings)
+    chosen = _places(options.house, options.weeks, settings)
     # What `new` names has work to do; a week that was asked for by name may have none.
-    if options.week != NEW and all(settings.pipeline(place).why_redo() is None for place in chosen):
+    if options.weeks != NEW and all(settings.pipeline(place).why_redo() is None for place in chosen):
         for place in chosen:
             yield f"{place}: nothing to do, the report is current: {place.report}"
         return
     if not chosen:
         yield f"{options.house}: nothing to do, every week's report is current"
         return
-    with prefect_api():
+    settings.check_roots()
+    with closing(_first_steps(settings.pipeline(chosen[0]))) as work, prefect_api(meanwhile=work):
+        work.close()  # it holds the week's lock, which the flow takes now
         from flows.weekly import weekly
 
         weekly(house=options.house, week=",".join(str(place.week) for place in chosen), **_given(options))
     for place in chosen:
         yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
+
+
+def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
+    """Do the steps of a week up to its report, one at a time; the flow finds them current."""
+    from flows import terminal
+
+    with pipeline.locked(), terminal.bar(str(pipeline), 1.0) as show:
+        for step in pipeline.steps[:-1]:
+            step.run(show)
+            yield
 
 
 def backfill(options: argparse.Namespace) -> Lines:
@@ -170,6 +192,22 @@ def _certainty(certainty: dict[str, Any]) -> Lines:
             yield f"{title}: {entry}"
 
 
+def export(options: argparse.Namespace) -> Lines:
+    """Write published weeks in another program's format."""
+    from nilm.export.write import export as write
+
+    settings = _settings(options)
+    folder = options.to or settings.outputs_root / "export"
+    yield from write(
+        settings.outputs_root,
+        folder,
+        options.format,
+        houses=options.house or (),
+        weeks=options.weeks,
+        timezone=settings.timezone,
+    )
+
+
 def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
@@ -240,7 +278,7 @@ def demo(options: argparse.Namespace) -> Lines:
     raw = settings.data_root / "raw"
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
-    yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
+    yield from run(argparse.Namespace(house=DEMO_HOUSE, weeks=DEMO_WEEK, **_given(options)))
     yield from _hop_shown(_places(DEMO_HOUSE, DEMO_WEEK, settings)[0], truth_path(raw, DEMO_HOUSE, DEMO_WEEK))
     yield f"the demo took {time.monotonic() - started:.0f} s"
 

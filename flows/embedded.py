@@ -25,7 +25,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,11 @@ _SERVER_ENVIRONMENT = {
 
 
 @contextlib.contextmanager
-def prefect_api() -> Iterator[str]:
+def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
     """Yield the address of the Prefect API to use: the user's own if set, else that of a server of ours.
+
+    Ours takes seconds to start: `meanwhile` is work to do until then, whose pieces are taken one by one until
+    the server answers or they are done. What is left of it is for whoever asked.
 
     The user's own is PREFECT_API_URL, from the environment or the active Prefect profile. Ours is announced
     to this process and its children (process pools, Dask clients) through the same variable, and lives until
@@ -69,7 +72,7 @@ def prefect_api() -> Iterator[str]:
         yield configured
         return
     secret = f"nilm:{secrets.token_urlsafe(32)}"
-    url = _start(secret)
+    url = _start(secret, meanwhile)
     # Prefect's helper threads see only the global settings: a temporary_settings block would leave them
     # without an address, and each would start an ephemeral server.
     ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": secret}
@@ -83,7 +86,7 @@ def prefect_api() -> Iterator[str]:
         refresh_global_settings_context()
 
 
-def _start(secret: str) -> str:
+def _start(secret: str, meanwhile: Iterable[None]) -> str:
     """Return the API address of a new server that answers to the secret; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="nilm-prefect-"))
     template = _template()
@@ -107,6 +110,9 @@ def _start(secret: str) -> str:
             },
             start_new_session=True,  # Ctrl-C stops the run; the server goes with it, not before it
         )
+    for _ in meanwhile:
+        if _answers(url):
+            break
     _wait_until_healthy(url, server, output)
     if not template.exists():
         _keep_as_template(database, template)

@@ -64,7 +64,7 @@ def experiments(
             experiment_task(folder, name, scale)
         show(len(chosen), "done")
     index = write_index(folder)
-    show_report("experiments", index)
+    show_report("experiments", index, settings)
     return index
 
 

@@ -29,6 +29,7 @@ FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
 
 Estimator = Literal["auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
+EstimatorChoice = Literal["as set", Estimator]  # one list, which the run form shows as a choice
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
 Workers = Annotated[int, Field(ge=1)]
 
@@ -60,6 +61,12 @@ class Settings(BaseSettings):
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
     min_on_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter runs are not listed.")
     min_off_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter pauses do not end a run.")
+    reports_url: str | None = Field(
+        None, pattern="^https?://", description="Where a browser finds outputs_root, for links from Prefect."
+    )
+    fail_after_silent_days: float | None = Field(
+        None, gt=0, description="A scheduled run fails if the last recording is older; never if not set."
+    )
     workers: Workers | None = Field(None, description="Weeks or hours at a time; all cores if not set.")
 
     def with_absolute_roots(self) -> "Settings":

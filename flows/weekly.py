@@ -1,21 +1,27 @@
 """The weekly flow: from a week's recordings to its report, redoing only what is out of date."""
 
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 from prefect import flow
 from prefect.runtime import flow_run
+from prefect.states import Completed, State
 from pydantic import Field
 
-from flows.artifacts import progress, show_report, show_table
+from flows.artifacts import progress, show_markdown, show_report, tag_run
 from flows.failures import WeeksFailedError, in_words
-from flows.settings import Components, Estimator, Settings, Workers, load_settings
+from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
+from flows.silence import check_silence, last_recorded, silence
 from flows.tasks import log_to_prefect, step_task
-from flows.weeks import LATEST, places
+from flows.weeks import LATEST, NEW, places
 from nilm.paths import WeekPaths
 from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import weeks_present
+from nilm.report.brief import week_brief
+from nilm.report.summary import FILE_NAME as SUMMARY_FILE
+from nilm.report.summary import read_summary
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +46,13 @@ def weekly(
     house: House,
     week: str = "latest",
     components: Components | None = None,
-    estimator: Estimator | None = None,
+    estimator: EstimatorChoice = "as set",
     seed: int | None = None,
     workers: Workers | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
-) -> list[Path]:
-    """Work out one week of a house, or all its new ones, and return the paths of the reports.
+) -> State[list[Path]]:
+    """Work out one week of a house, or all its new ones; the result are the paths of the reports.
 
     Steps whose inputs, options and code are as the manifest has them are not run again. Of several weeks one
     that fails does not stop the others; the run fails at its end.
@@ -56,7 +62,7 @@ def weekly(
         week: Such as 2015-wk01; or latest, the last week with recordings; or new, every week whose report is
             missing or out of date.
         components: Number of features K, or auto; the setting if empty.
-        estimator: What factorises the week; the setting if empty.
+        estimator: What factorises the week.
         seed: Seed of everything random; the setting if empty.
         workers: Recordings read at a time; the setting if empty, and one per core without it.
         data_root: Folder of raw recordings and intermediate files; the setting if empty.
@@ -65,7 +71,7 @@ def weekly(
     log_to_prefect()
     settings = load_settings(
         components=components,
-        estimator=estimator,
+        estimator=None if estimator == "as set" else estimator,
         seed=seed,
         workers=workers,
         data_root=data_root,
@@ -78,8 +84,26 @@ def weekly(
         outputs_root=settings.outputs_root,
         is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
+    tag_run([house, *(str(place.week) for place in chosen)])
+    last = last_recorded(settings.data_root / "raw" / house)
+    reports = _work_out_all(chosen, settings)
+    if week == NEW:
+        check_silence(house, last, most_days=settings.fail_after_silent_days, now=datetime.now(UTC))
     if not chosen:
-        log.info("%s: every week's report is current; nothing to do", house)
+        words = f"{silence(house, last)}; every week's report is current, nothing to do"
+        log.info(words)
+        return Completed(name="No new recordings", message=words, data=reports)
+    return Completed(message=_outcome(chosen), data=reports)
+
+
+def _outcome(chosen: list[WeekPaths]) -> str:
+    """The run's last word: what is current now."""
+    weeks = ", ".join(str(place.week) for place in chosen[:4]) + (", …" if len(chosen) > 4 else "")
+    return f"{chosen[0].house} {weeks}: {'the report is' if len(chosen) == 1 else 'the reports are'} current"
+
+
+def _work_out_all(chosen: list[WeekPaths], settings: Settings) -> list[Path]:
+    """The paths of the reports; WeeksFailedError at the end if some of several weeks failed."""
     if len(chosen) == 1:
         return [_work_out(chosen[0], settings)]
     reports: list[Path] = []
@@ -106,7 +130,9 @@ def _work_out(place: WeekPaths, settings: Settings) -> Path:
             log.info("%s: %s", place, _shortened(reason))
             settings.check_roots()
             _run_steps(pipeline)
-    show_report(str(place), place.report)
+    address = show_report(str(place), place.report, settings)
+    brief = week_brief(read_summary(place.outputs / SUMMARY_FILE), report=address)
+    show_markdown(str(place), brief, "The week in a sentence and in numbers; the report says more.")
     return place.report
 
 
@@ -123,7 +149,6 @@ def _run_steps(pipeline: WeekPipeline) -> None:
             )
             before = after
         show(before, "done")
-    show_table(str(pipeline), [pipeline.summary()], "The week in numbers; the report says more.")
 
 
 def _shortened(reason: str, most: int = 160) -> str:

@@ -25,12 +25,12 @@ from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
 from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
-from nilm.files import MADE_ANEW, canonical_json, digest, fingerprint, remove_stale, write_text
+from nilm.files import MADE_ANEW, canonical_json, digest, remove_stale, write_text
 from nilm.manifest import Step, replace_outputs, why_redo
 from nilm.paths import WeekPaths
 from nilm.recordings.missing import hours_without_result, missing_spans
 from nilm.recordings.quality import read_quality
-from nilm.recordings.submeters import read_submeters, submeter_files
+from nilm.recordings.submeters import read_submeters, submeter_marks
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
 from nilm.report import render_house, render_index, render_report, week_summary
@@ -87,7 +87,7 @@ def marks_now(paths: WeekPaths) -> dict[str, str]:
     }
     marks = {label: digest(path) for label, path in found.items() if path.is_file()}
     marks |= {f"summary of {path.parent.name}": digest(path) for path in summaries_before(paths.outputs)}
-    return marks | {path.name: fingerprint(path) for path in submeter_files(paths.house_folder)}
+    return marks | submeter_marks(paths.house_folder, paths.week)
 
 
 def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:

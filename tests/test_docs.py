@@ -9,6 +9,7 @@ import pytest
 
 import lfm
 from nilm.week_files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
+from nilm.week_tables import POWER
 
 ROOT = Path(__file__).parents[1]
 NOTES = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
@@ -88,6 +89,7 @@ def test_the_page_of_outputs_lists_the_columns_as_they_are() -> None:
         first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
         return [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
 
+    assert columns("power.parquet") == POWER.names
     assert columns("appliances.csv") == list(APPLIANCE_COLUMNS)
     assert columns("activations.csv and activations.parquet") == list(ACTIVATION_COLUMNS)
 

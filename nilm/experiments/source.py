@@ -63,9 +63,12 @@ def _is_template(path: Path) -> bool:
 def _imports(module: str, path: Path) -> list[str]:
     """The names that a module may import; `from a import b` gives `a` and `a.b`, for b may be a module."""
     names = [module.rpartition(".")[0]]  # importing a.b runs a's __init__ first
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    stub = path.with_suffix(".pyi")  # lists what a package loads late, in imports relative to it
+    listing = stub if stub.is_file() else path
+    for node in ast.walk(ast.parse(listing.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom) and (node.module or node.level):
+            home = ".".join(([module] if node.level else []) + ([node.module] if node.module else []))
+            names += [home, *(f"{home}.{alias.name}" for alias in node.names)]
     return names

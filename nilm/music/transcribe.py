@@ -1,7 +1,7 @@
 """A piece of music to a report of its notes, step by step: audio → spectra → transcription → files.
 
 Owns the files: data/spectra/<piece>.parquet, and in outputs/piano/<piece>/ the report, features.csv,
-notes.csv, scores.json and the manifest. Audio is `nilm.music.spectra`, the factorisation
+notes.csv, notes.mid, scores.json and the manifest. Audio is `nilm.music.spectra`, the factorisation
 `nilm.music.transcription`, the page `nilm.report.piano`.
 """
 
@@ -16,7 +16,8 @@ import pandas as pd
 from nilm import versions
 from nilm.files import canonical_json, digest
 from nilm.manifest import Step, record, replace_outputs, why_redo
-from nilm.music.pitches import NoteScores, pitch_name, read_midi
+from nilm.music.midi import midi_file, read_midi
+from nilm.music.pitches import NoteScores, pitch_name
 from nilm.music.spectra import SpectraOptions, power_spectra, read_audio, read_spectra, write_spectra
 from nilm.music.transcription import Progress, TranscribeOptions, Transcription, silent, transcribe_spectra
 from nilm.report.piano import render_piano
@@ -88,6 +89,7 @@ def _files(found: Transcription) -> dict[str, bytes]:
     return {
         "features.csv": features.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode(),
         "notes.csv": notes.to_csv(index=False, float_format="%.4f", lineterminator="\n").encode(),
+        "notes.mid": midi_file(found.notes),
         "scores.json": canonical_json(
             {"before": _score_json(found.scores_before), "after": _score_json(found.scores)}
         ).encode(),

@@ -268,13 +268,8 @@ def read_mains(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
 
 
 def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) -> Series:
-    first_s, end_s = between_s
     try:
-        with path.open("rb") as file:
-            start = first_line_from(file, first_s)
-            stop = first_line_from(file, end_s)
-            file.seek(start)
-            text = file.read(max(stop - start, 0)).decode("utf-8", errors="replace")
+        text = readings_between(path, between_s).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     lines = [line for line in text.splitlines() if line.strip()]
@@ -282,6 +277,16 @@ def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) ->
     table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
     _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
+
+
+def readings_between(path: Path, between_s: tuple[float, float]) -> bytes:
+    """The lines of a meter's file from the first to before the second time (UNIX s), as they stand."""
+    first_s, end_s = between_s
+    with path.open("rb") as file:
+        start = first_line_from(file, first_s)
+        stop = first_line_from(file, end_s)
+        file.seek(start)
+        return file.read(max(stop - start, 0))
 
 
 def first_line_from(file: BinaryIO, time_s: float) -> int:

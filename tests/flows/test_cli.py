@@ -9,11 +9,12 @@ from typing import get_args
 
 import pytest
 
-from flows.cli import ESTIMATORS, main, parser
+from flows.cli import ESTIMATORS, FORMATS, main, parser
+from nilm.export.write import FORMATS as EXPORT_FORMATS
 
 COMMANDS = (
     *("simulate", "ingest", "run", "backfill", "piano", "experiments"),
-    *("diagnose", "name", "ungroup", "serve", "demo"),
+    *("diagnose", "export", "name", "ungroup", "serve", "demo"),
 )
 
 
@@ -152,3 +153,24 @@ def test_diagnose_names_a_malformed_file(
     said = capsys.readouterr().err
     assert "corrections.json is not what `nilm run` writes" in said
     assert "Traceback" not in said
+
+
+def test_week_and_weeks_are_one_option_in_every_command_that_has_one() -> None:
+    commands = ("simulate", "ingest --house h", "run --house h", "backfill", "export --format csv")
+    for command in commands:
+        asked = [parser().parse_args([*command.split(), flag, "latest"]) for flag in ("--week", "--weeks")]
+        assert asked[0] == asked[1], command
+        assert asked[0].weeks == "latest"
+
+
+def test_the_formats_of_an_export_are_those_that_the_parser_knows() -> None:
+    assert FORMATS == EXPORT_FORMATS
+
+
+def test_a_published_week_is_exported(
+    done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--format", "csv"]) == 0
+    written = done_roots[1] / "export" / "house_sim.csv"
+    assert f"written: {written}" in capsys.readouterr().out
+    assert written.read_text().startswith("start_utc,duration_s,metered_w,A01 ")
