@@ -46,7 +46,6 @@ class Rows:
 
     start_utc: TimeArray
     duration_s: FloatArray
-    interval_s: float
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,9 @@ def show_hop(waveforms: Path, truth_path: Path, scores: Path, page: Path) -> Sho
     `scores` is the week's scores.json; OptionError if the week has fewer than two rows with a known truth.
     """
     table = read_week(waveforms)
-    n = min(len(table), round(DAYS * 86_400 / table.interval_s))
-    rows = Rows(table.start_utc[:n], np.full(n, float(table.interval_s)), float(table.interval_s))
-    truth = read_truth(truth_path, rows.start_utc, interval_s=rows.interval_s)
+    n = int(np.sum(table.start_utc < table.start_utc[0] + np.timedelta64(DAYS, "D")))
+    rows = Rows(table.start_utc[:n], table.duration_s[:n])
+    truth = read_truth(truth_path, table.measured_utc[:n], interval_s=table.interval_s)
     if n < 2 or not truth.known.all():
         raise OptionError(f"{waveforms} and {truth_path} share too few rows to show the hopper at work")
     X = table.current_a[:n, ::EVERY].astype(np.float64)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nilm.results import Appliance, FloatArray, TimeArray, WeekResult
+from nilm.timeline import GAP_S
 
 DAY_S = 86_400
 MOST_OVERHANG = np.timedelta64(14, "h")  # no clock of the world is further ahead of UTC
@@ -37,10 +38,6 @@ class Timed(Protocol):
     @property
     def duration_s(self) -> FloatArray:
         """(N,) how long each row stands."""
-
-    @property
-    def interval_s(self) -> float:
-        """The usual time from row to row."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +104,7 @@ def gaps(result: WeekResult, window: Window) -> list[tuple[float, float]]:
     inside = (stops > 0) & (starts < end)
     ends = np.concatenate([[0.0], stops[inside]])
     nexts = np.concatenate([starts[inside], [end]])
-    # A row may start a little late; only half an interval or more is a hole.
-    holes = nexts - ends > result.interval_s / 2
+    holes = nexts - ends > GAP_S
     return [(float(a), float(b)) for a, b in zip(ends[holes], nexts[holes], strict=True)]
 
 
