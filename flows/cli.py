@@ -14,7 +14,7 @@ from pathlib import Path
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 # As flows.settings has them, which is not imported to answer --help.
 FORMATS = ("nilmtk", "csv", "home-assistant")  # as nilm.export.write has them
-ESTIMATORS = ("auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
+ESTIMATORS = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

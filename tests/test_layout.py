@@ -92,7 +92,7 @@ def test_constraints_are_plain_pins() -> None:
 
 def test_everything_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [name for group in ("dask", "midi") for name in project["optional-dependencies"][group]]
+    extras = [name for group in ("dask", "nilmtk") for name in project["optional-dependencies"][group]]
     declared = {
         re.split(r"[<>=!~\[ ]", name)[0].replace("-", "_") for name in project["dependencies"] + extras
     }

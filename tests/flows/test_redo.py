@@ -250,9 +250,11 @@ def test_a_recording_that_grows_while_it_is_read_is_named_and_left_to_the_next_r
     assert len(set(_table(place).source_file)) == 4
 
 
-@pytest.mark.parametrize("what", ["names", "labels", "truth"])
+@pytest.mark.parametrize(
+    ("what", "named"), [("names", "names"), ("labels", "channel_2.dat"), ("truth", "truth")]
+)
 def test_what_changes_between_publishing_and_recording_is_work_for_the_next_run(
-    place: WeekPaths, monkeypatch: pytest.MonkeyPatch, what: str
+    place: WeekPaths, monkeypatch: pytest.MonkeyPatch, what: str, named: str
 ) -> None:
     from nilm.appliances.analyst import name_appliance
 
@@ -272,7 +274,7 @@ def test_what_changes_between_publishing_and_recording_is_work_for_the_next_run(
         patched.setattr(pipeline_module.publish, "publish_index", then)
         settings.pipeline(place).solve()
         settings.pipeline(place).finish()
-    assert what in (settings.pipeline(place).why_redo() or "")
+    assert named in (settings.pipeline(place).why_redo() or "")
     _run(place, settings)
 
 

@@ -220,6 +220,7 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             np.savez(
                 here.raw / "truth" / f"{week}.npz",
                 names=np.array(house.names),
+                machines=np.array(house.machines),
                 Z=house.Z,
                 watts=house.watts,
                 amplitudes=amplitudes,

@@ -25,6 +25,7 @@ def simulated(
         seed=1000,
         days=days,
         clock_s=120,
+        clean=True,
         conditions=Conditions(**conditions),
         faults=[Fault.parse(fault) for fault in faults.split()],
     )

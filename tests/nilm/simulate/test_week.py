@@ -282,9 +282,9 @@ def test_real_habits_become_recordings_with_their_truth_beside_them(tmp_path: Pa
     rows = np.r_[60:120, 180:240]
     np.testing.assert_allclose(power[rows].sum(axis=1), watts[valid].sum(axis=1), rtol=0.1)
     np.testing.assert_allclose(power[:, 0], 40, rtol=1e-6)
-    steps = window(week.hours[0], 3600 + 25 * 60.0)
+    steps = window(week.hours[0], 3600 + 26 * 60.0)
     volts, amps = (steps * (VOLTS_PER_ADC_STEP, AMPS_PER_ADC_STEP) * DEFAULT_ADC_SCALE).T
-    assert np.mean(volts * amps) == pytest.approx(active_w[60 + 25], rel=0.01)
+    assert np.mean(volts * amps) == pytest.approx(active_w[60 + 26], rel=0.01)
 
 
 def test_habits_bring_their_own_appliances(tmp_path: Path) -> None:
