@@ -11,7 +11,10 @@ import soundfile
 
 from lfm import Solution
 from nilm.disaggregate.solutions import Factorised, Hopped
+from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.files import write_json
+from nilm.paths import WeekPaths
+from nilm.publish import PublishOptions, publish_week
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week
@@ -101,6 +104,17 @@ class WeekOnDisk:
     @property
     def outputs(self) -> Path:
         return self.root / "outputs" / self.name / self.week
+
+    def solve(self) -> None:
+        """Factorise and hop."""
+        factorised, hopped = self.solutions / "factorised.npz", self.solutions / "hopped.npz"
+        factorise_week(self.waveforms, factorised, FactoriseOptions(), house=self.name, week=self.week)
+        hop_week(factorised, hopped, HopOptions(), waveforms_path=self.waveforms)
+
+    def publish(self, options: PublishOptions | None = None) -> Path:
+        """The report, made."""
+        paths = WeekPaths(self.root / "data", self.name, Week.parse(self.week), self.root / "outputs")
+        return publish_week(paths, options or PublishOptions())
 
 
 @pytest.fixture(scope="session")
@@ -242,3 +256,9 @@ def _write_submeters(folder: Path, house: House) -> None:
     for channel, (_, watts) in channels.items():
         rows = [f"{t + s} {w:.0f}\n" for t, w in zip(times, watts, strict=True) for s in (0, 60)]
         (folder / f"channel_{channel}.dat").write_text("".join(rows))
+
+
+@pytest.fixture
+def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the drawing where a test does not look at the page."""
+    monkeypatch.setattr("nilm.publish.render_report", lambda result, weeks: f"<html>{result.week}</html>")

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nilm.appliances.analyst import name_appliance, ungroup
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, OptionError
-from nilm.paths import WeekPaths
-from nilm.publish import PublishOptions, publish_index, publish_week
-from nilm.recordings.tables import read_week, write_week
+from nilm.publish import PublishOptions, publish_index
 from nilm.recordings.ukdale import Week
 
 FILES = {
@@ -41,17 +37,6 @@ FILES = {
 }
 
 
-def solve(week: Any) -> None:
-    factorised, hopped = week.solutions / "factorised.npz", week.solutions / "hopped.npz"
-    factorise_week(week.waveforms, factorised, FactoriseOptions(), house=week.name, week=week.week)
-    hop_week(factorised, hopped, HopOptions(), waveforms_path=week.waveforms)
-
-
-def publish(week: Any, options: PublishOptions | None = None) -> Path:
-    paths = WeekPaths(week.root / "data", week.name, Week.parse(week.week), week.root / "outputs")
-    return publish_week(paths, options or PublishOptions())
-
-
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -67,8 +52,8 @@ def published(tmp_path_factory: pytest.TempPathFactory, ingested_week: Callable[
     week = ingested_week(
         tmp_path_factory.mktemp("week"), n_appliances=7, missing=range(300, 330), clipped=(500, 501)
     )
-    solve(week)
-    publish(week)
+    week.solve()
+    week.publish()
     return week
 
 
@@ -77,12 +62,6 @@ def own(published: Any, tmp_path: Path) -> Any:
     """A copy of `published` to change."""
     shutil.copytree(published.root, tmp_path, dirs_exist_ok=True)
     return type(published)(**{**vars(published), "root": tmp_path})
-
-
-@pytest.fixture
-def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the drawing where a test does not look at the page."""
-    monkeypatch.setattr("nilm.publish.render_report", lambda result, weeks: f"<html>{result.week}</html>")
 
 
 def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
@@ -116,8 +95,8 @@ def test_a_generator_that_follows_the_sun_is_reported_as_it_varied(tmp_path: Pat
     week = ingested_week(
         tmp_path, seed=4, days=3, n_appliances=7, noise_a=0.002, solar=True, submeters=False, clipped=(900,)
     )
-    solve(week)
-    publish(week)
+    week.solve()
+    week.publish()
     table = rows(week.outputs / "appliances.csv")
     quality = json.loads((week.outputs / "quality.json").read_text(), parse_float=Decimal)
     assert sum(Decimal(row["energy_kwh"]) for row in table) == quality["metered_kwh"]
@@ -189,8 +168,8 @@ def test_power_of_houses_with_other_appliances_is_one_table(
 ) -> None:
     shutil.copytree(published.root / "outputs", tmp_path / "outputs")
     other = ingested_week(tmp_path, seed=3, name="house_u", week="2015-wk02", days=1, n_appliances=3)
-    solve(other)
-    publish(other)
+    other.solve()
+    other.publish()
     every = f"{tmp_path}/outputs/*/*/power.parquet"
     energy = "sum(power_w * duration_s) / 3.6e6"
     by_duckdb = duckdb.sql(f"SELECT house, week, name, {energy} FROM '{every}' GROUP BY ALL").fetchall()
@@ -248,13 +227,13 @@ def test_waveforms_carry_current_and_voltage(published: Any) -> None:
 def test_again_does_nothing_and_anew_gives_the_same_bytes(own: Any) -> None:
     before = bytes_of(own.outputs)
     stamps = {p: p.stat().st_mtime_ns for p in own.outputs.iterdir()}
-    publish(own)
+    own.publish()
     assert {p: p.stat().st_mtime_ns for p in own.outputs.iterdir()} == stamps
     shutil.rmtree(own.outputs)
     shutil.rmtree(own.solutions)
     own.catalogue.unlink()
-    solve(own)
-    publish(own)
+    own.solve()
+    own.publish()
     assert bytes_of(own.outputs) == before
 
 
@@ -269,7 +248,7 @@ def test_the_outputs_do_not_depend_on_when_a_submeters_file_was_copied_or_on_lat
     os.utime(channel, (1, 1))
     with channel.open("ab") as file:  # readings of a later week
         file.write(f"{Week.parse(own.week).end.timestamp():.0f} 5\n".encode())
-    publish(own)
+    own.publish()
     assert bytes_of(own.outputs) == before
 
 
@@ -279,12 +258,12 @@ def test_ids_survive_the_loss_of_the_catalogue_and_a_second_week_keeps_them(
     before = bytes_of(own.outputs)
     own.catalogue.unlink()
     shutil.rmtree(own.outputs)
-    publish(own)
+    own.publish()
     assert bytes_of(own.outputs) == before
     second = ingested_week(own.root, n_appliances=7, week="2015-wk02")
-    solve(second)
+    second.solve()
     own.catalogue.unlink()
-    publish(second)
+    second.publish()
     first_ids, second_ids = (
         {row["name"]: row["appliance_id"] for row in rows(w.outputs / "appliances.csv")}
         for w in (own, second)
@@ -300,7 +279,7 @@ def test_another_houses_catalogue_is_not_used_and_not_touched(own: Any) -> None:
     own.catalogue.write_text(json.dumps({**content, "house": "house_9"}))
     spoilt = own.catalogue.read_bytes()
     shutil.rmtree(own.outputs)
-    publish(own)
+    own.publish()
     assert own.catalogue.read_bytes() == spoilt
     notes = json.loads((own.outputs / "quality.json").read_text())["notes"]
     assert any("catalogue of earlier weeks was not used" in n and "house_9" in n for n in notes)
@@ -310,7 +289,7 @@ def test_an_analysts_name_stays_whatever_it_is(own: Any) -> None:
     wild = "=cmd|'/c calc'!A1 <script>alert(1)</script>"
     name_appliance(own.names, house=own.name, appliance_id="A02", name=wild)
     name_appliance(own.names, house=own.name, appliance_id="A03", name="../../x")
-    publish(own)
+    own.publish()
     table = {row["appliance_id"]: row["name"] for row in rows(own.outputs / "appliances.csv")}
     assert table["A02"] == "'" + wild
     assert table["A03"] == "../../x"
@@ -326,14 +305,14 @@ def test_a_part_is_suggested_with_evidence_and_can_be_undone(own: Any) -> None:
     assert "always while television was on" in found["evidence"]
     assert "always while television was on" in (own.outputs / "report.html").read_text(encoding="utf-8")
     ungroup(own.names, house=own.name, appliance_id=part["appliance_id"])
-    publish(own)
+    own.publish()
     assert json.loads((own.outputs / "corrections.json").read_text())["likely_parts"] == []
 
 
 @pytest.mark.usefixtures("plain_page")
 def test_minimum_durations_shorten_the_list_and_leave_the_energy(own: Any) -> None:
     before = rows(own.outputs / "activations.csv")
-    publish(own, PublishOptions(min_on_s=600, min_off_s=600, tariff_per_kwh=0.3))
+    own.publish(PublishOptions(min_on_s=600, min_off_s=600, tariff_per_kwh=0.3))
     after = rows(own.outputs / "activations.csv")
     assert len(after) < len(before)
     table = rows(own.outputs / "appliances.csv")
@@ -344,8 +323,8 @@ def test_minimum_durations_shorten_the_list_and_leave_the_energy(own: Any) -> No
 @pytest.mark.usefixtures("plain_page")
 def test_without_submeters_and_truth_names_are_descriptions(tmp_path: Path, ingested_week) -> None:
     week = ingested_week(tmp_path, n_appliances=4, submeters=False, truth=False)
-    solve(week)
-    publish(week)
+    week.solve()
+    week.publish()
     assert json.loads((week.outputs / "scores.json").read_text())["source"] is None
     names = {row["name"] for row in rows(week.outputs / "appliances.csv")}
     assert any("kW heater, about" in name for name in names)
@@ -353,22 +332,10 @@ def test_without_submeters_and_truth_names_are_descriptions(tmp_path: Path, inge
     assert any("no submeters" in note for note in notes)
 
 
-@pytest.mark.usefixtures("plain_page")
-def test_submeters_of_another_period_name_nothing(tmp_path: Path, ingested_week) -> None:
-    week = ingested_week(tmp_path, n_appliances=4, truth=False)
-    for path in week.raw.glob("channel_*.dat"):
-        lines = [line.split() for line in path.read_text().splitlines()]
-        path.write_text("".join(f"{int(t) - 10**7} {w}\n" for t, w in lines))
-    solve(week)
-    publish(week)
-    notes = json.loads((week.outputs / "quality.json").read_text())["notes"]
-    assert any("No submeter covers this period" in note for note in notes)
-
-
 def test_a_week_with_two_usable_hours_is_reported_as_what_it_is(tmp_path: Path, ingested_week) -> None:
     week = ingested_week(tmp_path, n_appliances=4, missing=[*range(200), *range(260, 1440)])
-    solve(week)
-    publish(week)
+    week.solve()
+    week.publish()
     quality = json.loads((week.outputs / "quality.json").read_text())
     assert quality["coverage"] == pytest.approx(60 / 5040)
     table = rows(week.outputs / "appliances.csv")
@@ -379,7 +346,7 @@ def test_a_week_with_two_usable_hours_is_reported_as_what_it_is(tmp_path: Path, 
 def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> None:
     ingested_week(own.root, n_appliances=4, days=0.5)
     with pytest.raises(InputFileError, match="factorise the week again"):
-        publish(own)
+        own.publish()
 
 
 @pytest.mark.parametrize(
@@ -404,25 +371,3 @@ def test_every_missing_minute_has_a_reason(published: Any) -> None:
     for before, after in itertools.pairwise(quality["missing"]):
         assert before["end_utc"] <= after["start_utc"]
     assert quality["coverage"] == pytest.approx(used_minutes / (7 * 24 * 60))
-
-
-def test_a_clipped_hour_that_lost_all_its_rows_is_named(
-    tmp_path: Path, ingested_week: Callable[..., Any], plain_page: None
-) -> None:
-    week = ingested_week(tmp_path, n_appliances=4, clipped=range(60, 90), missing=range(120, 150))
-    table = read_week(week.waveforms)
-    clipped = np.flatnonzero(~table.fit_for_use)
-    write_week(week.waveforms, replace(table, current_a=_spoilt(table.current_a, clipped)))
-    solve(week)
-    publish(week)
-    quality = json.loads((week.outputs / "quality.json").read_text())
-    lost = [span for span in quality["missing"] if "converter's full scale" in span["reason"]]
-    assert [span["minutes"] for span in lost] == [60]
-    assert lost[0]["start_utc"] in quality["hours_missing"]
-
-
-def _spoilt(current_a: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The currents with nonsense in some rows, which no combination of appliances explains."""
-    spoilt = current_a.copy()
-    spoilt[rows] = 40 * np.sign(np.random.default_rng(0).standard_normal((len(rows), current_a.shape[1])))
-    return spoilt
