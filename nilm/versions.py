@@ -11,6 +11,6 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 INGEST = 2
 FACTORISE = 2
 HOP = 2
-PUBLISH = 1
+PUBLISH = 2
 SPECTRA = 1
 PIANO = 1
