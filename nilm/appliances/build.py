@@ -117,8 +117,7 @@ def suggested_parts(
     """The likely parts by feature, without those that the analyst undid."""
     gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
-    if hopped.factorised.feeds_in and hopped.n_varying:
-        Z = Z[:, : -hopped.n_varying]  # what runs only by day is no part of the sun
+    Z = Z[:, : hopped.solution.K - hopped.n_varying]  # what runs only by day is no part of the sun
     found = likely_parts(Z, gaps, duration_s)
     return {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
 

@@ -71,7 +71,7 @@ def solve(
     solution = without_traces(independent(solution, notes), notes)
     solution = _without_twins(solution, X, priors, notes)
     solution = with_misfits_decoded(solution, X)
-    if way.estimator in ("switching", "auto"):
+    if way.estimator == "switching":
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
     return solution, at_noise_floor
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm import Hop, Identifiability, Solution, at_noise_floor, diagnose, find_signal, hop
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.estimate import Callback, check_components, check_estimator, warmer
+from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
@@ -162,7 +162,10 @@ def factorise(
     feeding = feeds_in(np.mean(X * V, axis=1))
     mean_v = V.mean(axis=0)
     sun = find_generator(X, mean_v, gaps)
-    way = Way(name, components if sun is None else fewer(components), seed, callback)
+    way = Way(name, components, seed, callback)
+    if sun is not None:  # beside it appliances are on or off
+        name = "switching" if name in ("auto", SHAPES) else name
+        way = Way(name, fewer(components), seed, callback)
     amplitude: FloatArray | None = None
     shapes = np.zeros((0, X.shape[1]))
     if sun is None:
