@@ -21,6 +21,7 @@ from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
+from nilm.disaggregate.confidence import energy_range
 from nilm.disaggregate.solutions import Hopped
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.timeline import gaps_before, share_of_time
@@ -172,6 +173,7 @@ def build_appliances(
     indistinguishable: Sequence[tuple[str, ...]],
 ) -> tuple[Appliance, ...]:
     """The appliances of the week by energy, largest first."""
+    low, high = energy_range(hopped.sure)
     appliances = []
     for k, load in enumerate(loads):
         appliance_id, name = appliance_ids[k], names[k]
@@ -194,6 +196,9 @@ def build_appliances(
                 share_of_time=load.share_of_time,
                 energy_kwh=load.energy_kwh,
                 support=round(float(hopped.support[k]), 6),
+                sure=round(float(hopped.sure[k]), 3),
+                energy_low_kwh=round(load.energy_kwh * float(low[k]), 6),
+                energy_high_kwh=round(load.energy_kwh * float(high[k]), 6),
                 correction=hopped.corrections[k][0],
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,
