@@ -9,6 +9,7 @@ second week of house_of_25_circuits; for the fit: the others. The always-on leve
 """
 
 import argparse
+import itertools
 import json
 import os
 from pathlib import Path
@@ -117,7 +118,7 @@ def fit(weeks: int) -> None:
     sure = np.interp(said, grid, true)
     edges = np.quantile(sure, [0, 0.25, 0.5, 0.75, 1.0])
     low, high, centre = [], [], []
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         inside = ratio[(sure >= a) & (sure <= b)]
         low.append(min(float(np.quantile(inside, 0.05)), 1.0))
         high.append(max(float(np.quantile(inside, 0.95)), 1.0))
@@ -160,7 +161,7 @@ def report(weeks: int) -> None:
         )
     _, right, _, sure = everything
     print("\n| said | appliances | mean said | right |\n| --- | --- | --- | --- |")
-    for a, b in zip(BINS[:-1], BINS[1:], strict=True):
+    for a, b in itertools.pairwise(BINS):
         inside = (sure >= a) & (sure < b)
         if inside.any():
             print(

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from machine import machine_size
-from solved import power_of
 
 from nilm.appliances.energy_assigned import energy_rightly_assigned
 from nilm.disaggregate import disaggregate
@@ -48,7 +47,7 @@ def main(path: Path) -> None:
         found = disaggregate(X, V, interval_s=INTERVAL_S, start_utc=start_utc)
         cpu_s = time.process_time() - start
         power_w, on = np.zeros((len(X), found.solution.K)), np.zeros((len(X), found.solution.K), bool)
-        power_w[found.row], on[found.row] = power_of(found), found.solution.Z == 1
+        power_w[found.row], on[found.row] = found.power_w, found.solution.Z == 1
         states.append(on)
         total = energy_rightly_assigned(np.mean(X * V, axis=1)[:, None], power_w, INTERVAL_S)
         print(

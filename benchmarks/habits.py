@@ -19,7 +19,6 @@ import habit_hops
 import numpy as np
 from habit_sets import FIRST_SEED, HEADER, VARIATIONS, Find, Score, assigned, line, observed_weeks
 from machine import machine_size
-from solved import power_of
 
 from nilm.disaggregate import disaggregate
 from nilm.simulate.habits import ObservedHabits
@@ -40,7 +39,7 @@ def product(seen: ObservedHabits) -> np.ndarray:
     """Watts (N, K) as the product finds them."""
     found = disaggregate(seen.current_a, seen.voltage_v, interval_s=seen.interval_s, start_utc=seen.start_utc)
     power_w = np.zeros((len(seen.current_a), found.solution.K))
-    power_w[found.row] = power_of(found)
+    power_w[found.row] = found.power_w
     return power_w
 
 

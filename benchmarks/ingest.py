@@ -2,7 +2,8 @@
 
     python benchmarks/ingest.py [--quick]
 
-One continuous hour is simulated (57.6 million samples of two channels) and stands under as many names as
+First single hours with few and with many switches, read adaptively and on the plain grid. Then whole weeks:
+one continuous hour is simulated (57.6 million samples of two channels) and stands under as many names as
 the week needs: the cost of an hour does not depend on what its neighbours hold. Every number is taken in this
 run; of repeated timings the fastest counts, which is the one that other work disturbed least. One and two
 workers take turns.
@@ -16,24 +17,40 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import soundfile
 from machine import machine_size
 
 from nilm.recordings.ingest import WeekPaths, ingest_week
-from nilm.recordings.ukdale import HOUR_S, Week
+from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week
+from nilm.recordings.waveforms import Reading, Sampling, read_hour
+from nilm.simulate import loads
+from nilm.simulate.grid import Conditions
+from nilm.simulate.house import simulated_house
+from nilm.simulate.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP
+from nilm.simulate.recorder import Recorder
+from nilm.simulate.signal import signal_of
 from nilm.simulate.week import simulate_week
 
 WEEK = Week(2015, 1)
 START_S = int(WEEK.start.timestamp())
+CALIBRATION = Calibration(VOLTS_PER_ADC_STEP * DEFAULT_ADC_SCALE, AMPS_PER_ADC_STEP * DEFAULT_ADC_SCALE)
 
 
 def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def decode_in_full(path: Path) -> None:
@@ -54,6 +71,52 @@ def full_size_hour(folder: Path) -> Path:
         continuous=True,
     )
     return simulated.hours[0]
+
+
+def hour_with_switches(folder: Path, n_switches: int) -> Path:
+    """A continuous recording of an hour in which a heater switches so often, at any instant."""
+    clock_s = 5
+    house = simulated_house(seed=n_switches, days=1 / 24, n_appliances=2, interval_s=clock_s)
+    rng = np.random.default_rng(n_switches)
+    at = np.sort(rng.choice(np.arange(1, len(house.Z)), n_switches, replace=False))
+    Z = house.Z.copy()
+    Z[:, 1] = np.searchsorted(at, np.arange(len(Z)), side="right") % 2
+    W = np.stack([house.W[0], loads.resistive(house.voltage_v, 1000.0)])
+    house = replace(
+        house, Z=Z, W=W, watts=np.array([house.watts[0], 1000.0]), kinds=(house.kinds[0], "mixed")
+    )
+    recorder = Recorder(
+        signal=signal_of(house, Conditions(), rng),
+        conditions=Conditions(),
+        calibration=CALIBRATION,
+        seed=0,
+        start_unix_s=START_S,
+        early_s=0.5,
+        sampling=Sampling(),
+    )
+    folder.mkdir()
+    path = recorder.write_hour(folder, 0, frozenset(), continuous=True)
+    assert path is not None
+    return path
+
+
+def against_decoding(folder: Path, repeats: int) -> None:
+    """Print how much faster than decoding in full an hour is read, by its number of switches."""
+    print("| switches in the hour | reading | CPU ms | times faster than decoding in full | rows |")
+    print("| --- | --- | --- | --- | --- |")
+    for n_switches in (2, 20, 300):
+        hour = hour_with_switches(folder / f"switches_{n_switches}", n_switches)
+        decode_s = min(cpu_seconds(lambda hour=hour: decode_in_full(hour)) for _ in range(repeats))
+        for way, sampling in (("adaptive", Sampling()), ("plain grid", Sampling(probe_s=0))):
+
+            def read(hour: Path = hour, sampling: Sampling = sampling) -> Reading:
+                return read_hour(hour, calibration=CALIBRATION, sampling=sampling)
+
+            rows = len(read().table)  # compiles, and brings the file into memory
+            read_s = min(cpu_seconds(read) for _ in range(2 * repeats))
+            print(f"| {n_switches} | {way} | {1000 * read_s:.0f} | {decode_s / read_s:.1f} | {rows} |")
+        hour.unlink()
+    print()
 
 
 def week_of(root: Path, hour: Path, n_hours: int) -> WeekPaths:
@@ -96,6 +159,7 @@ def main(*, quick: bool) -> None:
     print(f"ingest benchmark on {machine_size()}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
+        against_decoding(folder, repeats)
         hour = full_size_hour(folder)
         print(f"one continuous hour: {hour.stat().st_size / 1e6:.0f} MB\n")
         weeks = {n: week_of(folder / str(n), hour, n) for n in sizes}

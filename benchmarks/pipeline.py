@@ -16,18 +16,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from distributed import Client
 from machine import machine_size
 
-from flows import steps
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
-from flows.weeks import Place
+from nilm.paths import WeekPaths
+from nilm.pipeline import silent
 from nilm.publish import publish_index
-from nilm.recordings.ingest import ingest_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.week import simulate_week
 
@@ -61,17 +61,14 @@ def fresh(folder: Path, source: Path) -> Settings:
 
 def stages(settings: Settings, week: str) -> dict[str, float]:
     """Seconds of each step of a week, without Prefect, on one thread."""
-    place = Place(HOUSE, Week.parse(week), settings.data_root, settings.outputs_root)
+    place = WeekPaths(settings.data_root, HOUSE, Week.parse(week), settings.outputs_root)
+    pipeline = replace(settings.pipeline(place), workers=1)
     found = {
-        "ingest": seconds(lambda: ingest_week(place.ingest, sampling=steps.sampling(settings))),
-        "factorise": seconds(lambda: steps.factorise(place, settings)),
-        "hop": seconds(lambda: steps.hop(place, settings)),
-        "publish and index": seconds(lambda: steps.publish(place, settings)),
+        **{step.name: seconds(lambda step=step: step.run(silent)) for step in pipeline.steps},
         "index alone": seconds(lambda: publish_index(place.outputs_root, place.house)),
-        "record": seconds(lambda: steps.record(place, settings)),
-        "nothing to do": seconds(lambda: steps.why_redo(place, settings)),
+        "nothing to do": seconds(pipeline.why_redo),
     }
-    assert steps.why_redo(place, settings) is None
+    assert pipeline.why_redo() is None
     return found
 
 

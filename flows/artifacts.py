@@ -1,23 +1,27 @@
-"""What the Prefect UI shows of a run: progress, tables, and the link to the report. Display only.
+"""What the Prefect UI shows of a run: progress, summaries, tags, and the link to the report. Display only.
 
 Inside a flow run these become artifacts; the same progress also moves the bar on the terminal.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
+from urllib.parse import quote
 from uuid import UUID
 
 from prefect.artifacts import (
     create_link_artifact,
+    create_markdown_artifact,
     create_progress_artifact,
-    create_table_artifact,
     update_progress_artifact,
 )
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
 
 from flows import terminal
+from flows.settings import Settings
 
 _SMALLEST_MOVE = 5.0  # percent; each update is a request to the server
 
@@ -40,14 +44,28 @@ def progress(title: str, total: float) -> Iterator[Callable[[float, str], None]]
         yield show
 
 
-def show_report(title: str, report: Path) -> None:
-    """Link the report from the run's page; a browser on the same machine can open it."""
-    create_link_artifact(report.resolve().as_uri(), link_text=title, key=_key("report", title))
+def show_report(title: str, report: Path, settings: Settings) -> str:
+    """The address of a report below `reports_url`, linked from the run's page; its path if that is not set.
+
+    Browsers follow no link from a page of the web to a file, so without `reports_url` there is none.
+    """
+    if settings.reports_url is None:
+        return str(report.resolve())
+    below = report.resolve().relative_to(settings.outputs_root.resolve()).as_posix()
+    address = f"{settings.reports_url.rstrip('/')}/{quote(below)}"
+    create_link_artifact(address, link_text=title, key=_key("report", title))
+    return address
 
 
-def show_table(title: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
-    """Show rows of like keys as a table."""
-    create_table_artifact([dict(row) for row in rows], key=_key("table", title), description=description)
+def show_markdown(title: str, markdown: str, description: str) -> None:
+    """Show text, numbers and tables on the run's page."""
+    create_markdown_artifact(markdown, key=_key("summary", title), description=description)
+
+
+def tag_run(tags: Sequence[str]) -> None:
+    """Add tags to the flow run, by which the UI and automations find it."""
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(flow_run.id), tags=[*dict.fromkeys((*flow_run.tags, *tags))])
 
 
 def _key(kind: str, title: str) -> str:

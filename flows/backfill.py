@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,16 @@ from prefect import flow
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
-from flows import steps
-from flows.artifacts import progress, show_table
+from flows.artifacts import progress, show_markdown
 from flows.failures import WeeksFailedError, in_words
-from flows.settings import Components, Estimator, Settings, Workers, load_settings
+from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
 from flows.turns import Job, Turns
-from flows.weeks import Place, places_of_houses
+from flows.weeks import places_of_houses
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
+from nilm.report.brief import markdown_table
+from nilm.workers import begin_worker
 
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
@@ -41,7 +43,7 @@ _ENDED = {"solve": "solved", "publish": "published"}
 class BackfillError(WeeksFailedError):
     """Some weeks of a backfill failed; the others are done. `rows` is the summary of all."""
 
-    def __init__(self, failures: dict[Place, str], rows: list[dict[str, Any]]) -> None:
+    def __init__(self, failures: dict[WeekPaths, str], rows: list[dict[str, Any]]) -> None:
         super().__init__(failures, len(rows))
         self.rows = rows
 
@@ -53,7 +55,7 @@ def backfill(
     dask: str | None = None,
     workers: Workers | None = None,
     components: Components | None = None,
-    estimator: Estimator | None = None,
+    estimator: EstimatorChoice = "as set",
     seed: int | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
@@ -66,7 +68,7 @@ def backfill(
         dask: Address of a running Dask scheduler, tcp://host:8786; processes on this machine if empty.
         workers: Weeks at a time without Dask; the setting if empty, and one per core without it.
         components: Number of features K, or auto; the setting if empty.
-        estimator: What factorises the weeks; the setting if empty.
+        estimator: What factorises the weeks.
         seed: Seed of everything random; the setting if empty.
         data_root: Folder of raw recordings, which every worker sees; the setting if empty.
         outputs_root: Folder of the reports; the setting if empty.
@@ -74,33 +76,34 @@ def backfill(
     log_to_prefect()
     settings = load_settings(
         components=components,
-        estimator=estimator,
+        estimator=None if estimator == "as set" else estimator,
         seed=seed,
         data_root=data_root,
         outputs_root=outputs_root,
         workers=workers,
     ).with_absolute_roots()  # a worker may run in another folder
+    is_current = cache(lambda place: settings.pipeline(place).why_redo() is None)
     chosen = places_of_houses(
         houses,
         weeks,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=is_current,
     )
-    to_do = [place for place in chosen if steps.why_redo(place, settings) is not None]
+    to_do = [place for place in chosen if not is_current(place)]
     log.info("weeks asked for: %d; with work to do: %d", len(chosen), len(to_do))
     if to_do and not dask:
         settings.check_roots()
     failures = _work_out(to_do, settings, dask) if to_do else {}
-    rows = [_row(place, failures.get(place)) for place in chosen]
+    rows = [_row(place, settings, failures.get(place)) for place in chosen]
     if rows:
-        show_table("backfill", rows, f"{len(failures)} of {len(chosen)} weeks failed.")
+        show_markdown("backfill", _table(rows), f"{len(failures)} of {len(chosen)} weeks failed.")
     if failures:
         raise BackfillError(failures, rows)
     return rows
 
 
-def _work_out(to_do: list[Place], settings: Settings, dask: str | None) -> dict[Place, str]:
+def _work_out(to_do: list[WeekPaths], settings: Settings, dask: str | None) -> dict[WeekPaths, str]:
     """What went wrong, for each week that failed; the others are solved and published.
 
     A process that is killed breaks its whole pool, and nobody knows which week was to blame. So the weeks
@@ -163,7 +166,7 @@ def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Cal
     """Where the jobs run and how many at a time; OptionError if there is no Dask at the address."""
     if dask is None:
         processes = workers or os.cpu_count() or 1
-        return ProcessPoolTaskRunner(max_workers=processes), lambda: processes
+        return ProcessPoolTaskRunner(max_workers=processes, initializer=begin_worker), lambda: processes
     try:
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner
@@ -191,8 +194,20 @@ def _threads(runner: "DaskTaskRunner") -> int:
     return max(1, sum(threads.values()))
 
 
-def _row(place: Place, failure: str | None) -> dict[str, Any]:
+def _row(place: WeekPaths, settings: Settings, failure: str | None) -> dict[str, Any]:
     """One line of the summary."""
     if failure is not None:
         return {"house": place.house, "week": str(place.week), "outcome": f"failed: {failure}"}
-    return {"outcome": "done", **steps.summary(place)}
+    return {"outcome": "done", **settings.pipeline(place).summary()}
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """The summary as a person reads it."""
+    columns = ("house", "week", "outcome", "energy", "appliances", "recorded")
+    lines = []
+    for row in rows:
+        numbers = ("", "", "")
+        if "metered_kwh" in row:
+            numbers = (f"{row['metered_kwh']:.1f} kWh", str(row["appliances"]), f"{row['coverage']:.0%}")
+        lines.append((row["house"], row["week"], row["outcome"], *numbers))
+    return markdown_table(columns, lines)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 # As flows.settings has them, which is not imported to answer --help.
+FORMATS = ("nilmtk", "csv", "home-assistant")  # as nilm.export.write has them
 ESTIMATORS = ("auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 
 
@@ -83,12 +84,8 @@ def parser() -> argparse.ArgumentParser:
     backfill = command(
         "backfill", "Work out many weeks and houses; one that fails does not stop the others.", data, outputs
     )
-    backfill.add_argument(
-        "--house", action="append", metavar="HOUSE", help="repeat for several; default: all"
-    )
-    backfill.add_argument(
-        "--weeks", default="new", help="2015-wk01:2015-wk08, a list with commas, latest, or new (the default)"
-    )
+    _houses(backfill)
+    _weeks(backfill, default="new", words="latest, or new: all with work to do (the default)")
     _workers(backfill, "weeks at a time")
     backfill.add_argument("--dask", metavar="ADDRESS", help="run on this Dask scheduler, tcp://host:8786")
     _method(backfill)
@@ -96,15 +93,29 @@ def parser() -> argparse.ArgumentParser:
     _experiments(command("experiments", "Compute the paper's figures and tables again.", data, outputs))
     diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
     diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK", help="as `nilm run` names it")
+    export = command("export", "Write published weeks for nilmtk, spreadsheets or Home Assistant.", outputs)
+    export.add_argument("--format", required=True, choices=FORMATS)
+    _houses(export)
+    _weeks(export, default="all", words="latest, or all that are published (the default)")
+    export.add_argument("--to", type=Path, metavar="DIR", help="default: the folder export of the outputs")
     name = command("name", "Name an appliance of a house, for this and all later weeks.", data)
     _appliance(name)
-    name.add_argument("name", metavar="NAME", help='"washing machine"')
+    name.add_argument("name", metavar="NAME", help='"kitchen fridge"')
     alone = command("ungroup", "Undo the suggestion that an appliance is a part of another.", data)
     _appliance(alone)
     alone.add_argument("--undo", action="store_true", help="suggest it again")
+    serve = command(
+        "serve", "Show the pages in a browser on this machine, where appliances can be named.", data, outputs
+    )
+    serve.add_argument("--port", type=int, default=8050, help="8050 if not given; 0 takes a free one")
+    serve.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="an address of this machine other than loopback: whoever reaches it can read and name",
+    )
     command(
         "demo",
-        "Simulate a week of ten appliances, work it out, and say how good the result is.",
+        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
         data,
         outputs,
     )
@@ -113,7 +124,21 @@ def parser() -> argparse.ArgumentParser:
 
 def _house_and_week(command: argparse.ArgumentParser) -> None:
     command.add_argument("--house", required=True, help="a folder of data/raw, house_1")
-    command.add_argument("--week", default="latest", help="2015-wk01, a range, latest (the default) or new")
+    _weeks(command, default="latest", words="new: all with work to do, or latest (the default)")
+
+
+def _houses(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--house", action="append", metavar="HOUSE", help="repeat for several; default: all")
+
+
+def _weeks(command: argparse.ArgumentParser, *, default: str, words: str) -> None:
+    command.add_argument(
+        "--weeks",
+        "--week",
+        default=default,
+        metavar="WEEKS",
+        help=f"2015-wk01, a range 2015-wk01:2015-wk08, a list with commas, {words}",
+    )
 
 
 def _appliance(command: argparse.ArgumentParser) -> None:
@@ -168,13 +193,15 @@ def _components(text: str) -> int | str:
 
 def _simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--house", default="house_sim", help="its folder below data/raw; house_sim")
-    command.add_argument("--week", default="2015-wk01", help="2015-wk01 if not given")
+    _weeks(command, default="2015-wk01", words="2015-wk01 if not given")
     _seed(command, default=0)
     command.add_argument("--days", type=float, default=7.0, help="from Monday on, up to 7 (the default)")
-    command.add_argument("--appliances", type=int, default=10, metavar="N", help="1 to 100; 10 if not given")
+    command.add_argument("--clean", action="store_true", help="loads that are on or off, ten of them")
+    command.add_argument("--appliances", type=int, metavar="N", help="the same with so many, 1 to 100")
     command.add_argument(
         "--waveforms", type=Path, metavar="FILE.npz", help="real cycles instead of made ones"
     )
+    command.add_argument("--habits", type=Path, metavar="FILE.npz", help="measured watts of a real house")
     command.add_argument("--continuous", action="store_true", help="the whole signal, about 200 MB an hour")
     command.add_argument(
         "--fault", action="append", default=[], metavar="KIND:HOUR", help="missing:5, clipped:7, …; repeat"

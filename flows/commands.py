@@ -1,15 +1,18 @@
 """What each command of `nilm` does: from parsed options to the lines of its result."""
 
 import argparse
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.embedded import prefect_api
 from flows.settings import Settings, load_settings
-from nilm.errors import OptionError
+from nilm.errors import InputFileError, OptionError
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 # This very week showed faults that were then repaired: a demo, no measurement.
 DEMO_HOUSE, DEMO_WEEK, DEMO_SEED = "house_demo", "2015-wk01", 1000
@@ -21,7 +24,11 @@ Lines = Iterator[str]
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options that stand for a setting, whichever of them the command has; flows call them the same."""
-    return {name: value for name, value in vars(options).items() if name in Settings.model_fields}
+    return {name: value for name, value in vars(options).items() if _is_set(name, value)}
+
+
+def _is_set(name: str, value: object) -> bool:
+    return name in Settings.model_fields and value is not None
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -30,68 +37,83 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def simulate(options: argparse.Namespace) -> Lines:
     """Write a simulated week into data/raw."""
+    from nilm.recordings.ukdale import parse_weeks
     from nilm.simulate.faults import Fault
     from nilm.simulate.week import simulate_week
 
     settings = _settings(options)
-    week = simulate_week(
-        settings.data_root / "raw",
-        house=options.house,
-        week=options.week,
-        seed=options.seed,
-        days=options.days,
-        n_appliances=options.appliances,
-        waveforms=options.waveforms,
-        interval_s=settings.interval_s,
-        solar=options.solar,
-        continuous=options.continuous,
-        faults=[Fault.parse(text) for text in options.fault],
-    )
-    megabytes = f"{week.size_bytes / 1e6:.0f} MB"
-    yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
-    yield f"truth in {week.truth}"
-    yield f"next: nilm run --house {options.house} --week {options.week}"
+    for name in parse_weeks(options.weeks):
+        week = simulate_week(
+            settings.data_root / "raw",
+            house=options.house,
+            week=str(name),
+            seed=options.seed,
+            days=options.days,
+            n_appliances=options.appliances,
+            waveforms=options.waveforms,
+            habits=options.habits,
+            clean=options.clean,
+            interval_s=settings.interval_s,
+            solar=options.solar,
+            continuous=options.continuous,
+            faults=[Fault.parse(text) for text in options.fault],
+        )
+        megabytes = f"{week.size_bytes / 1e6:.0f} MB"
+        yield f"{len(week.hours)} recordings, {megabytes}, in {week.hours[0].parent if week.hours else '-'}"
+        yield f"truth in {week.truth}"
+    yield f"next: nilm run --house {options.house} --week {options.weeks}"
 
 
 def ingest(options: argparse.Namespace) -> Lines:
     """Make the Parquet file of a week's rows current."""
-    from flows import steps, terminal
-    from nilm.recordings.ingest import ingest_week
-    from nilm.store import week_lock
+    from flows import terminal
 
     settings = _settings(options)
-    for place in _places(options.house, options.week, settings):
-        with week_lock(place.data_root, place.house, str(place.week)), terminal.bar(str(place), 1.0) as show:
-            quality = ingest_week(
-                place.ingest,
-                sampling=steps.sampling(settings),
-                workers=settings.workers or os.cpu_count() or 1,
-                progress=lambda done, total: show(done / total, f"{done} of {total} recordings read"),
-            )
+    for place in _places(options.house, options.weeks, settings):
+        pipeline = settings.pipeline(place)
+        with pipeline.locked(), terminal.bar(str(place), 1.0) as show:
+            quality = pipeline.ingest(show)
         for entry in quality.files_left_out:
             yield f"left out: {entry['file']}: {entry['reason']}"
-        yield f"{place}: {quality.rows_present} of {quality.rows_expected} rows in {place.ingest.waveforms}"
+        yield (
+            f"{place}: {quality.rows_present} rows for {100 * quality.coverage:.1f}% of the week in "
+            f"{place.waveforms}"
+        )
 
 
 def run(options: argparse.Namespace) -> Lines:
     """Run the weekly flow; without work to do, not even a server is started."""
-    from flows import steps
+    from flows.weeks import NEW
 
     settings = _settings(options)
-    chosen = _places(options.house, options.week, settings)
-    if all(steps.why_redo(place, settings) is None for place in chosen):
+    chosen = _places(options.house, options.weeks, settings)
+    # What `new` names has work to do; a week that was asked for by name may have none.
+    if options.weeks != NEW and all(settings.pipeline(place).why_redo() is None for place in chosen):
         for place in chosen:
             yield f"{place}: nothing to do, the report is current: {place.report}"
-        if not chosen:
-            yield f"{options.house}: nothing to do, every week's report is current"
         return
-    with prefect_api():
+    if not chosen:
+        yield f"{options.house}: nothing to do, every week's report is current"
+        return
+    settings.check_roots()
+    with closing(_first_steps(settings.pipeline(chosen[0]))) as work, prefect_api(meanwhile=work):
+        work.close()  # it holds the week's lock, which the flow takes now
         from flows.weekly import weekly
 
-        weekly(house=options.house, week=options.week, **_given(options))
+        weekly(house=options.house, week=",".join(str(place.week) for place in chosen), **_given(options))
     for place in chosen:
-        yield from _outcome(steps.summary(place))
+        yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
+
+
+def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
+    """Do the steps of a week up to its report, one at a time; the flow finds them current."""
+    from flows import terminal
+
+    with pipeline.locked(), terminal.bar(str(pipeline), 1.0) as show:
+        for step in pipeline.steps[:-1]:
+            step.run(show)
+            yield
 
 
 def backfill(options: argparse.Namespace) -> Lines:
@@ -143,14 +165,20 @@ def experiments(options: argparse.Namespace) -> Lines:
 
 def diagnose(options: argparse.Namespace) -> Lines:
     """Say what the data of a finished week can and cannot tell apart."""
-    from nilm.store import read_json
+    from nilm.files import MADE_ANEW, read_json
 
     path = options.folder / "corrections.json"
     if not path.is_file():
         raise OptionError(
             f"{options.folder} holds no finished week (no corrections.json); `nilm run` makes one"
         )
-    certainty = read_json(path)["certainty"]
+    try:
+        yield from _certainty(read_json(path, cure=MADE_ANEW)["certainty"])
+    except (KeyError, TypeError) as error:
+        raise InputFileError(f"{path} is not what `nilm run` writes ({error!r}); {MADE_ANEW}") from error
+
+
+def _certainty(certainty: dict[str, Any]) -> Lines:
     yield f"{certainty['verdict']}: {certainty['words']}"
     exactly = "" if certainty["n_equivalent_is_exact"] else "at least "
     yield f"equivalent solutions: {exactly}{certainty['n_equivalent']}"
@@ -164,12 +192,29 @@ def diagnose(options: argparse.Namespace) -> Lines:
             yield f"{title}: {entry}"
 
 
+def export(options: argparse.Namespace) -> Lines:
+    """Write published weeks in another program's format."""
+    from nilm.export.write import export as write
+
+    settings = _settings(options)
+    folder = options.to or settings.outputs_root / "export"
+    yield from write(
+        settings.outputs_root,
+        folder,
+        options.format,
+        houses=options.house or (),
+        weeks=options.weeks,
+        timezone=settings.timezone,
+    )
+
+
 def name(options: argparse.Namespace) -> Lines:
     """Keep an analyst's name for an appliance; reports take it up when they are next made."""
     from nilm.appliances.analyst import name_appliance
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     name_appliance(path, house=options.house, appliance_id=options.appliance_id, name=options.name)
+    yield f"{so_far} ({options.house})"
     yield f"{options.house} {options.appliance_id} is called {options.name!r} from now on ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
@@ -179,33 +224,53 @@ def ungroup(options: argparse.Namespace) -> Lines:
     from nilm.appliances.analyst import regroup
     from nilm.appliances.analyst import ungroup as stand_alone
 
-    path = _notes_on_known(options)
+    path, so_far = _notes_on_known(options)
     (regroup if options.undo else stand_alone)(path, house=options.house, appliance_id=options.appliance_id)
+    yield f"{so_far} ({options.house})"
     whether = "is suggested as a part again" if options.undo else "stands for itself from now on"
     yield f"{options.house} {options.appliance_id} {whether} ({path})"
     yield f"next: nilm backfill --house {options.house}, which makes the house's reports anew"
 
 
-def _notes_on_known(options: argparse.Namespace) -> Path:
-    """Where notes on the house are kept; OptionError if no finished week of it has the appliance."""
+def serve(options: argparse.Namespace) -> Lines:
+    """Show the pages until Ctrl-C."""
+    import uvicorn
+
+    from flows.serve import address, listen, loopback, serving
+
+    settings = _settings(options).with_absolute_roots()
+    with listen(options.host, options.port) as listening:
+        at = address(listening)
+        if not loopback(options.host):
+            yield f"everyone who reaches {at} can read these pages and name appliances"
+        yield f"pages: http://{at}/ (Ctrl-C ends it)"
+        server = uvicorn.Server(uvicorn.Config(serving(settings, at), log_level="warning"))
+        server.run(sockets=[listening])
+
+
+def _notes_on_known(options: argparse.Namespace) -> tuple[Path, str]:
+    """Where notes on the house are kept, and what is known of the appliance, in words.
+
+    OptionError if no finished week of the house has it.
+    """
     from nilm.appliances.analyst import check_id
-    from nilm.appliances.catalogue import read_catalogue
+    from nilm.appliances.catalogue import in_words, read_catalogue
     from nilm.recordings.ukdale import check_house
 
     data_root, house = _settings(options).data_root, check_house(options.house)
     catalogue = read_catalogue(
         data_root / "catalogue" / f"{house}.json", house, solutions_folder=data_root / "solutions" / house
     )
-    known = sorted({s.appliance_id for week in catalogue.weeks.values() for s in week.sightings})
+    known = catalogue.last()
     if not known:
         raise OptionError(f"{house} has no finished week below {data_root}; `nilm run` makes one")
     if check_id(options.appliance_id) not in known:
-        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(known)}")
-    return data_root / "names" / f"{house}.json"
+        raise OptionError(f"{house} has no {options.appliance_id}; there are {', '.join(sorted(known))}")
+    return data_root / "names" / f"{house}.json", in_words(known[options.appliance_id])
 
 
 def demo(options: argparse.Namespace) -> Lines:
-    """Simulate a week unless it is there, work it out, and say how good the result is."""
+    """Simulate a week unless it is there, work it out, and show the hopper at work on it."""
     from nilm.simulate.week import simulate_week, truth_path
 
     started = time.monotonic()
@@ -213,12 +278,26 @@ def demo(options: argparse.Namespace) -> Lines:
     raw = settings.data_root / "raw"
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
         simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
-    yield from run(argparse.Namespace(house=DEMO_HOUSE, week=DEMO_WEEK, **_given(options)))
+    yield from run(argparse.Namespace(house=DEMO_HOUSE, weeks=DEMO_WEEK, **_given(options)))
+    yield from _hop_shown(_places(DEMO_HOUSE, DEMO_WEEK, settings)[0], truth_path(raw, DEMO_HOUSE, DEMO_WEEK))
     yield f"the demo took {time.monotonic() - started:.0f} s"
 
 
+def _hop_shown(place: Any, truth: Path) -> Lines:
+    """A plain baseline before and after the hop, in three lines and a page."""
+    from nilm.experiments.hop_shown import DAYS, show_hop
+
+    page = place.outputs / "hopper.html"
+    shown = show_hop(place.waveforms, truth, place.outputs / "scores.json", page)
+    yield (
+        f"a plain baseline (K-features, {DAYS} days): {shown.upside_down_before} features upside down, "
+        f"E_Hamm {shown.hamming_before:.4f}"
+    )
+    yield f"the same after the hop: {shown.upside_down_after} upside down, E_Hamm {shown.hamming_after:.4f}"
+    yield f"in pictures: {page}"
+
+
 def _places(house: str, week: str, settings: Settings) -> list[Any]:
-    from flows import steps
     from flows.weeks import places
 
     return places(
@@ -226,7 +305,7 @@ def _places(house: str, week: str, settings: Settings) -> list[Any]:
         week,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
 
 

@@ -5,10 +5,17 @@ and outlives a killed parent. This one copies a database that was migrated once,
 one command alone (two runs never wait for one SQLite file), and ends itself when its parent is gone for
 whatever reason: it watches a pipe whose other end only the parent holds. See
 docs/decisions/0080-embedded-server.md.
+
+Nobody else gets in: it listens on loopback alone, every request needs a secret that is made for this one run
+and handed on in the environment, no origin may read its answers from a browser, and a request for another
+host than loopback (a page that had its name resolved to 127.0.0.1) is refused.
 """
 
 import contextlib
+import http.client
+import logging
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -16,25 +23,37 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flows.failures import ServerError
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+log = logging.getLogger(__name__)
+
 STARTUP_TIMEOUT_S = 180.0
+LOOPBACK = "127.0.0.1"
 _SERVER_ENVIRONMENT = {
     "PREFECT_UI_ENABLED": "0",
     "PREFECT__SERVER_EPHEMERAL": "1",  # only the services that a short-lived server needs
     "PREFECT__SERVER_FINAL": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "",
     "DO_NOT_TRACK": "1",
 }
 
 
 @contextlib.contextmanager
-def prefect_api() -> Iterator[str]:
+def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
     """Yield the address of the Prefect API to use: the user's own if set, else that of a server of ours.
+
+    Ours takes seconds to start: `meanwhile` is work to do until then, whose pieces are taken one by one until
+    the server answers or they are done. What is left of it is for whoever asked.
 
     The user's own is PREFECT_API_URL, from the environment or the active Prefect profile. Ours is announced
     to this process and its children (process pools, Dask clients) through the same variable, and lives until
@@ -45,31 +64,39 @@ def prefect_api() -> Iterator[str]:
 
     configured = PREFECT_API_URL.value()
     if configured:
+        if not _answers(configured):
+            raise ServerError(
+                f"no Prefect server answers at PREFECT_API_URL = {configured!r}; start it, correct the "
+                "address, or unset it (also in the Prefect profile) and a server of our own is started"
+            )
         yield configured
         return
-    url = _start()
+    secret = f"nilm:{secrets.token_urlsafe(32)}"
+    url = _start(secret, meanwhile)
     # Prefect's helper threads see only the global settings: a temporary_settings block would leave them
     # without an address, and each would start an ephemeral server.
-    os.environ["PREFECT_API_URL"] = url
+    ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": secret}
+    os.environ.update(ours)
     refresh_global_settings_context()
     try:
         yield url
     finally:
-        del os.environ["PREFECT_API_URL"]
+        for name in ours:
+            del os.environ[name]
         refresh_global_settings_context()
 
 
-def _start() -> str:
-    """Return the API address of a new server that answers; it ends with this process."""
+def _start(secret: str, meanwhile: Iterable[None]) -> str:
+    """Return the API address of a new server that answers to the secret; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="nilm-prefect-"))
     template = _template()
     database = folder / "prefect.db"
-    if template.exists():
+    if _is_whole(template):
         shutil.copyfile(template, database)
     port = _free_port()
-    url = f"http://127.0.0.1:{port}/api"
-    log = folder / "server.log"
-    with log.open("wb") as sink:
+    url = f"http://{LOOPBACK}:{port}/api"
+    output = folder / "server.log"
+    with output.open("wb") as sink:
         server = subprocess.Popen(  # noqa: S603 - our own module, no outside input
             [sys.executable, "-m", "flows.embedded", str(port), str(folder)],
             stdin=subprocess.PIPE,
@@ -79,22 +106,26 @@ def _start() -> str:
                 **os.environ,
                 **_SERVER_ENVIRONMENT,
                 "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+                "PREFECT_SERVER_API_AUTH_STRING": secret,
             },
             start_new_session=True,  # Ctrl-C stops the run; the server goes with it, not before it
         )
-    _wait_until_healthy(url, server, log)
+    for _ in meanwhile:
+        if _answers(url):
+            break
+    _wait_until_healthy(url, server, output)
     if not template.exists():
         _keep_as_template(database, template)
     return url
 
 
-def _wait_until_healthy(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+def _wait_until_healthy(url: str, server: "subprocess.Popen[bytes]", output: Path) -> None:
     deadline = time.monotonic() + STARTUP_TIMEOUT_S
     while time.monotonic() < deadline:
         if server.poll() is not None:
             raise ServerError(
                 f"the embedded Prefect server ended with code {server.returncode}:\n"
-                f"{log.read_text()[-2000:]}\nstart one with `prefect server start` and set PREFECT_API_URL"
+                f"{output.read_text()[-2000:]}\nstart one with `prefect server start` and set PREFECT_API_URL"
             )
         if _answers(url):
             return
@@ -107,10 +138,13 @@ def _wait_until_healthy(url: str, server: "subprocess.Popen[bytes]", log: Path) 
 
 
 def _answers(url: str) -> bool:
+    """Whether somebody is there; a refusal is an answer: a user's own server may ask who we are."""
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:  # noqa: S310 - loopback
-            return bool(answer.status == 200)
-    except OSError:  # not listening yet
+        with urllib.request.urlopen(f"{url}/health", timeout=5):  # noqa: S310 - Prefect's address
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError, http.client.HTTPException):  # not listening yet, or no address at all
         return False
 
 
@@ -120,6 +154,26 @@ def _template() -> Path:
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "nilm" / f"prefect-{prefect.__version__}.db"
+
+
+def _is_whole(template: Path) -> bool:
+    """Whether a kept database is there and can be used; a damaged one is removed, and made again."""
+    import sqlite3
+
+    if not template.exists():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{template.as_uri()}?mode=ro", uri=True)) as database:
+            (verdict,) = database.execute("PRAGMA quick_check").fetchone()
+            (migrations,) = database.execute("SELECT count(*) FROM alembic_version").fetchone()
+        if verdict == "ok" and migrations == 1:
+            return True
+        reason = str(verdict)
+    except sqlite3.Error as error:
+        reason = str(error)
+    log.warning("%s is damaged (%s); it is made anew", template, reason)
+    template.unlink(missing_ok=True)
+    return False
 
 
 def _keep_as_template(database: Path, template: Path) -> None:
@@ -139,7 +193,7 @@ def _keep_as_template(database: Path, template: Path) -> None:
 
 def _free_port() -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
@@ -153,9 +207,15 @@ def _serve(port: int, folder: Path) -> None:
         os._exit(0)  # a private database needs no orderly shutdown, which takes seconds and logs errors
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-    uvicorn.run(
-        "prefect.server.api.server:create_app", factory=True, host="127.0.0.1", port=port, log_level="error"
-    )
+    uvicorn.run(_app, factory=True, host=LOOPBACK, port=port, log_level="error")
+
+
+def _app() -> "ASGIApp":
+    """Prefect's own application, behind a door that checks whom a request is for."""
+    from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    return TrustedHostMiddleware(create_app(), allowed_hosts=[LOOPBACK, "localhost"])
 
 
 if __name__ == "__main__":

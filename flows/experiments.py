@@ -7,16 +7,14 @@ from pathlib import Path
 from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
 
-from flows import steps
 from flows.artifacts import progress, show_report
 from flows.settings import Settings, load_settings
 from flows.tasks import log_to_prefect
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Scale
 from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
-from nilm.recordings.ingest import WeekPaths, ingest_week
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week, week_hours
-from nilm.store import week_lock
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +64,7 @@ def experiments(
             experiment_task(folder, name, scale)
         show(len(chosen), "done")
     index = write_index(folder)
-    show_report("experiments", index)
+    show_report("experiments", index, settings)
     return index
 
 
@@ -75,6 +73,7 @@ def _uk_dale(settings: Settings) -> Path | None:
     paths = WeekPaths(settings.data_root, "house_1", Week(2015, 1))
     if not week_hours(paths.house_folder, paths.week):
         return None
-    with week_lock(settings.data_root, paths.house, str(paths.week)):
-        ingest_week(paths, sampling=steps.sampling(settings))
+    pipeline = settings.pipeline(paths)
+    with pipeline.locked():
+        pipeline.ingest()
     return paths.waveforms

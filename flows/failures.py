@@ -7,9 +7,9 @@ kind of failure, and some come without the file's name.
 import errno
 from collections.abc import Mapping
 
-from flows.weeks import Place
 from lfm import LfmError
 from nilm.errors import NilmError, OptionError
+from nilm.paths import WeekPaths
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -23,7 +23,7 @@ class ServerError(Exception):
 class WeeksFailedError(NilmError):
     """Some weeks failed, by name and reason; the others are done."""
 
-    def __init__(self, failures: Mapping[Place, str], n_asked: int) -> None:
+    def __init__(self, failures: Mapping[WeekPaths, str], n_asked: int) -> None:
         first, reason = next(iter(failures.items()))
         super().__init__(f"{len(failures)} of {n_asked} weeks failed; first {first}: {reason}")
 

@@ -63,5 +63,5 @@ def piano(
             ),
             progress=lambda doing, share: show(share, doing),
         )
-    show_report(audio.name, report)
+    show_report(audio.name, report, settings)
     return report

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
@@ -20,11 +20,16 @@ from pydantic_settings import (
 )
 
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
 
-Estimator = Literal["auto", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
+Estimator = Literal["auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
+EstimatorChoice = Literal["as set", Estimator]  # one list, which the run form shows as a choice
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
 Workers = Annotated[int, Field(ge=1)]
 
@@ -36,23 +41,63 @@ class Settings(BaseSettings):
 
     data_root: Path = Field(Path("data"), description="Folder of raw/, waveforms/ and solutions/.")
     outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
-    tariff_per_kwh: float = Field(0.25, ge=0, description="Price of one kWh, in `currency`.")
+    tariff_per_kwh: float = Field(
+        0.25, ge=0, allow_inf_nan=False, description="Price of a kWh, in `currency`."
+    )
     currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
+    timezone: str = Field("Europe/London", description="Of the house's clocks, for people; files are in UTC.")
     components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
     prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
-    interval_s: int = Field(120, ge=1, le=3600, description="Seconds from row to row; divides an hour.")
+    interval_s: int = Field(
+        120, ge=1, le=3600, description="Longest time without a new row, seconds; divides an hour."
+    )
+    probe_s: float = Field(
+        10.0, ge=0, le=600, description="Seconds from look to look for changes; 0 reads the plain grid only."
+    )
+    edge_s: float = Field(0.1, ge=0.02, le=5, description="To how many seconds a change is timed.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
-    min_on_s: float = Field(0.0, ge=0, description="Shorter runs of an appliance are not listed.")
-    min_off_s: float = Field(0.0, ge=0, description="Shorter pauses do not end a run.")
+    min_on_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter runs are not listed.")
+    min_off_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter pauses do not end a run.")
+    reports_url: str | None = Field(
+        None, pattern="^https?://", description="Where a browser finds outputs_root, for links from Prefect."
+    )
+    fail_after_silent_days: float | None = Field(
+        None, gt=0, description="A scheduled run fails if the last recording is older; never if not set."
+    )
     workers: Workers | None = Field(None, description="Weeks or hours at a time; all cores if not set.")
 
     def with_absolute_roots(self) -> "Settings":
         """The same, for a process that may run in another folder."""
         roots = {"data_root": self.data_root.absolute(), "outputs_root": self.outputs_root.absolute()}
         return self.model_copy(update=roots)
+
+    def pipeline(self, paths: WeekPaths) -> "WeekPipeline":
+        """The pipeline of a house and week under these settings."""
+        from nilm.pipeline import (
+            FactoriseOptions,
+            HopOptions,
+            PublishOptions,
+            Sampling,
+            WeekOptions,
+            WeekPipeline,
+        )
+
+        options = WeekOptions(
+            Sampling(
+                interval_s=self.interval_s,
+                n_points=self.n_points,
+                n_cycles=self.n_cycles,
+                probe_s=self.probe_s,
+                edge_s=self.edge_s,
+            ),
+            FactoriseOptions(self.components, self.estimator, self.seed),
+            HopOptions(self.prior, self.seed),
+            PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s, self.timezone),
+        )
+        return WeekPipeline(paths, options, self.workers or os.cpu_count() or 1)
 
     def check_roots(self) -> None:
         """Raise OptionError before any work is done if one of the roots cannot be written to."""

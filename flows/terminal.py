@@ -6,15 +6,20 @@ server and reach the terminal only with --verbose. Nothing here computes or deci
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.interrupts import heed
 
+log = logging.getLogger(__name__)
+
+SAY_EVERY_S = 15.0  # where nobody watches a bar, a log line says that the work goes on
 ROOMS = ("lfm", "nilm", "flows")
 console = Console(stderr=True, soft_wrap=True)
 
@@ -45,16 +50,41 @@ def speak(*, verbose: bool) -> None:
 
 @contextmanager
 def bar(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
-    """Yield `show(done, doing)`, which moves a bar on the terminal; without a terminal it shows nothing."""
+    """Yield `show(done, doing)`, which moves a bar on the terminal; without one it logs now and then."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"))
     nobody_looks = not console.is_terminal
     with Progress(
         *columns, TimeElapsedColumn(), console=console, transient=True, disable=nobody_looks
     ) as progress:
         row = progress.add_task("", total=total, title=title)
+        reached = {"done": 0.0, "doing": "at work"}
 
         def show(done: float, doing: str) -> None:
             heed()
+            reached.update(done=done, doing=doing)
             progress.update(row, completed=done, description=doing)
 
-        yield show
+        def say() -> None:
+            log.info("%s: %s, %.0f%%", title, reached["doing"], 100 * reached["done"] / (total or 1.0))
+
+        with _every(SAY_EVERY_S, say) if nobody_looks else nullcontext():
+            yield show
+
+
+@contextmanager
+def _every(seconds: float, say: Callable[[], None]) -> Iterator[None]:
+    """Call `say` every so many seconds while the block runs, in a thread and within the block's own run."""
+    over = threading.Event()
+    context = copy_context()  # tells Prefect which run the log lines belong to
+
+    def tick() -> None:
+        while not over.wait(seconds):
+            context.run(say)
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.weeks import Place
+from nilm.paths import WeekPaths
 
 MOST_LOSSES = 1  # a week that takes its process down twice is at fault itself
 
@@ -22,7 +22,7 @@ class Job:
     """One step of one week, to run anywhere."""
 
     step: Step
-    place: Place
+    place: WeekPaths
 
 
 class Turns:
@@ -31,19 +31,19 @@ class Turns:
     Call `take` for a job, and `done` or `lost` when it has ended, all in one thread.
     """
 
-    def __init__(self, places: Iterable[Place]) -> None:
-        self._lines: dict[str, deque[Place]] = {}  # of each house, the weeks not yet published
+    def __init__(self, places: Iterable[WeekPaths]) -> None:
+        self._lines: dict[str, deque[WeekPaths]] = {}  # of each house, the weeks not yet published
         for place in places:
             self._lines.setdefault(place.house, deque()).append(place)
         # The first week of every house before the second of any, so that houses are published side by side.
         places_in_line = {place: n for line in self._lines.values() for n, place in enumerate(line)}
         self._unsolved = deque(sorted(places_in_line, key=lambda place: places_in_line[place]))
         self._n_weeks = len(self._unsolved)
-        self._solved: set[Place] = set()
+        self._solved: set[WeekPaths] = set()
         self._being_published: set[str] = set()  # houses
         self._losses: Counter[Job] = Counter()
         self.suspects: set[Job] = set()  # lost once, and not ended since
-        self.failures: dict[Place, str] = {}
+        self.failures: dict[WeekPaths, str] = {}
 
     @property
     def over(self) -> bool:

@@ -1,38 +1,32 @@
 """The weekly flow: from a week's recordings to its report, redoing only what is out of date."""
 
 import logging
-import os
-from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from prefect import flow
-from prefect.futures import PrefectFuture, as_completed
 from prefect.runtime import flow_run
-from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+from prefect.states import Completed, State
 from pydantic import Field
 
-from flows import steps
-from flows.artifacts import progress, show_report, show_table
+from flows.artifacts import progress, show_markdown, show_report, tag_run
 from flows.failures import WeeksFailedError, in_words
-from flows.settings import Components, Estimator, Settings, Workers, load_settings
-from flows.tasks import (
-    assemble_task,
-    factorise_task,
-    hop_task,
-    ingest_hour_task,
-    log_to_prefect,
-    publish_task,
-)
-from flows.weeks import LATEST, Place, places
-from nilm import store
-from nilm.recordings.ingest import give_up_hour
+from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
+from flows.silence import check_silence, last_recorded, silence
+from flows.tasks import log_to_prefect, step_task
+from flows.weeks import LATEST, NEW, places
+from nilm.paths import WeekPaths
+from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import weeks_present
+from nilm.report.brief import week_brief
+from nilm.report.summary import FILE_NAME as SUMMARY_FILE
+from nilm.report.summary import read_summary
 
 log = logging.getLogger(__name__)
 
 House = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-_INGESTED, _FACTORISED, _HOPPED, _PUBLISHED = 35.0, 75.0, 85.0, 100.0  # percent of a typical week's time
+_DONE_AFTER = {"ingest": 35.0, "factorise": 75.0, "hop": 85.0, "publish": 100.0}  # % of a week's time
 
 
 def _run_name() -> str:
@@ -42,6 +36,8 @@ def _run_name() -> str:
     if week == LATEST:
         data_root = load_settings(data_root=asked.get("data_root")).data_root
         week = next(reversed(weeks_present(data_root / "raw" / asked["house"])), week)
+    elif "," in week:
+        week = f"{week.count(',') + 1} weeks"
     return f"{asked['house']} {week}"
 
 
@@ -50,13 +46,13 @@ def weekly(
     house: House,
     week: str = "latest",
     components: Components | None = None,
-    estimator: Estimator | None = None,
+    estimator: EstimatorChoice = "as set",
     seed: int | None = None,
     workers: Workers | None = None,
     data_root: Path | None = None,
     outputs_root: Path | None = None,
-) -> list[Path]:
-    """Work out one week of a house, or all its new ones, and return the paths of the reports.
+) -> State[list[Path]]:
+    """Work out one week of a house, or all its new ones; the result are the paths of the reports.
 
     Steps whose inputs, options and code are as the manifest has them are not run again. Of several weeks one
     that fails does not stop the others; the run fails at its end.
@@ -66,7 +62,7 @@ def weekly(
         week: Such as 2015-wk01; or latest, the last week with recordings; or new, every week whose report is
             missing or out of date.
         components: Number of features K, or auto; the setting if empty.
-        estimator: What factorises the week; the setting if empty.
+        estimator: What factorises the week.
         seed: Seed of everything random; the setting if empty.
         workers: Recordings read at a time; the setting if empty, and one per core without it.
         data_root: Folder of raw recordings and intermediate files; the setting if empty.
@@ -75,7 +71,7 @@ def weekly(
     log_to_prefect()
     settings = load_settings(
         components=components,
-        estimator=estimator,
+        estimator=None if estimator == "as set" else estimator,
         seed=seed,
         workers=workers,
         data_root=data_root,
@@ -86,14 +82,32 @@ def weekly(
         week,
         data_root=settings.data_root,
         outputs_root=settings.outputs_root,
-        is_current=lambda place: steps.why_redo(place, settings) is None,
+        is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
+    tag_run([house, *(str(place.week) for place in chosen)])
+    last = last_recorded(settings.data_root / "raw" / house)
+    reports = _work_out_all(chosen, settings)
+    if week == NEW:
+        check_silence(house, last, most_days=settings.fail_after_silent_days, now=datetime.now(UTC))
     if not chosen:
-        log.info("%s: every week's report is current; nothing to do", house)
+        words = f"{silence(house, last)}; every week's report is current, nothing to do"
+        log.info(words)
+        return Completed(name="No new recordings", message=words, data=reports)
+    return Completed(message=_outcome(chosen), data=reports)
+
+
+def _outcome(chosen: list[WeekPaths]) -> str:
+    """The run's last word: what is current now."""
+    weeks = ", ".join(str(place.week) for place in chosen[:4]) + (", …" if len(chosen) > 4 else "")
+    return f"{chosen[0].house} {weeks}: {'the report is' if len(chosen) == 1 else 'the reports are'} current"
+
+
+def _work_out_all(chosen: list[WeekPaths], settings: Settings) -> list[Path]:
+    """The paths of the reports; WeeksFailedError at the end if some of several weeks failed."""
     if len(chosen) == 1:
         return [_work_out(chosen[0], settings)]
     reports: list[Path] = []
-    failures: dict[Place, str] = {}
+    failures: dict[WeekPaths, str] = {}
     for place in chosen:
         try:
             reports.append(_work_out(place, settings))
@@ -105,69 +119,36 @@ def weekly(
     return reports
 
 
-def _work_out(place: Place, settings: Settings) -> Path:
+def _work_out(place: WeekPaths, settings: Settings) -> Path:
     """The path of the week's report, current."""
-    with store.week_lock(place.data_root, place.house, str(place.week)):
-        reason = steps.why_redo(place, settings)
+    pipeline = settings.pipeline(place)
+    with pipeline.locked():
+        reason = pipeline.why_redo()
         if reason is None:
             log.info("%s: the report is current; nothing to do", place)
         else:
             log.info("%s: %s", place, _shortened(reason))
             settings.check_roots()
-            _run_steps(place, settings)
-    show_report(str(place), place.report)
+            _run_steps(pipeline)
+    address = show_report(str(place), place.report, settings)
+    brief = week_brief(read_summary(place.outputs / SUMMARY_FILE), report=address)
+    show_markdown(str(place), brief, "The week in a sentence and in numbers; the report says more.")
     return place.report
 
 
-def _run_steps(place: Place, settings: Settings) -> None:
-    with progress(str(place), _PUBLISHED) as show:
-        recordings = steps.recordings(place)
-        _ingest_hours(place, recordings, settings, show)
-        assemble_task(place.ingest, recordings, sampling=steps.sampling(settings))
-        show(_INGESTED, "finding appliances")
-        factorise_task(
-            place,
-            settings,
-            lambda n, _: show(min(_INGESTED + n, _FACTORISED), f"finding appliances, round {n}"),
-        )
-        show(_FACTORISED, "hopping to equivalent solutions")
-        hop_task(place, settings)
-        show(_HOPPED, "writing the report")
-        publish_task(place, settings)
-        steps.record(place, settings)
-        show(_PUBLISHED, "done")
-    show_table(str(place), [steps.summary(place)], "The week in numbers; the report says more.")
-
-
-def _ingest_hours(
-    place: Place, recordings: list[Path], settings: Settings, show: Callable[[float, str], None]
-) -> None:
-    """Bring the rows of every recording up to date, `settings.workers` of them at a time."""
-    runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=settings.workers or os.cpu_count())
-    with runner:
-        futures: dict[PrefectFuture[Any], Path] = {
-            runner.submit(
-                ingest_hour_task,
-                {
-                    "recording": recording,
-                    "piece": place.ingest.hour_piece(recording),
-                    "calibration_file": place.ingest.calibration,
-                    "sampling": steps.sampling(settings),
-                },
-            ): recording
-            for recording in recordings
-        }
-        for done, future in enumerate(as_completed(list(futures)), start=1):
-            _give_up_if_unreadable(place, futures[future], future)
-            show(_INGESTED * done / len(futures), f"{done} of {len(futures)} recordings read")
-
-
-def _give_up_if_unreadable(place: Place, recording: Path, future: PrefectFuture[Any]) -> None:
-    """Leave a recording out that the file system did not give after all tries; other errors stop the week."""
-    try:
-        future.result()
-    except OSError as error:
-        give_up_hour(recording, place.ingest.hour_piece(recording), error)
+def _run_steps(pipeline: WeekPipeline) -> None:
+    before = 0.0
+    with progress(str(pipeline), 100.0) as show:
+        for step in pipeline.steps:
+            after = _DONE_AFTER[step.name]
+            show(before, step.words)
+            step_task(
+                pipeline,
+                step.name,
+                lambda done, doing, since=before, until=after: show(since + done * (until - since), doing),
+            )
+            before = after
+        show(before, "done")
 
 
 def _shortened(reason: str, most: int = 160) -> str:

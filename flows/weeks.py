@@ -1,4 +1,4 @@
-"""Which weeks a word means, and where each one's files lie. Knows paths; reads no recording.
+"""Which weeks of a house a word means. Reads no recording.
 
 A week is asked for as `2015-wk01`, as a range or list, as `latest` (the last one with recordings) or as `new`
 (every one whose report is missing or out of date). What is not there is answered with what is.
@@ -6,70 +6,16 @@ A week is asked for as `2015-wk01`, as a range or list, as `latest` (the last on
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from nilm.errors import OptionError
-from nilm.recordings.ingest import WeekPaths
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week, check_house, parse_weeks, weeks_present
 
 log = logging.getLogger(__name__)
 
 LATEST, NEW = "latest", "new"
 RANGE = ":"  # as in 2015-wk01:2015-wk08
-
-
-@dataclass(frozen=True)
-class Place:
-    """The files of one house and week, from recordings to report."""
-
-    house: str
-    week: Week
-    data_root: Path
-    outputs_root: Path
-
-    def __str__(self) -> str:
-        return f"{self.house} {self.week}"
-
-    @property
-    def ingest(self) -> WeekPaths:
-        """Where the recordings and the Parquet file of their rows lie."""
-        return WeekPaths(self.data_root, self.house, self.week)
-
-    @property
-    def factorised(self) -> Path:
-        """What the estimator found."""
-        return self.data_root / "solutions" / self.house / str(self.week) / "factorised.npz"
-
-    @property
-    def hopped(self) -> Path:
-        """The same after the hop; its folder also keeps the week's appliance ids."""
-        return self.factorised.with_name("hopped.npz")
-
-    @property
-    def names(self) -> Path:
-        """What an analyst called the house's appliances."""
-        return self.data_root / "names" / f"{self.house}.json"
-
-    @property
-    def catalogue(self) -> Path:
-        """The house's appliances over all its weeks."""
-        return self.data_root / "catalogue" / f"{self.house}.json"
-
-    @property
-    def outputs(self) -> Path:
-        """The folder that analysts read."""
-        return self.outputs_root / self.house / str(self.week)
-
-    @property
-    def manifest(self) -> Path:
-        """What the outputs were made from; written last."""
-        return self.outputs / "manifest.json"
-
-    @property
-    def report(self) -> Path:
-        """The page that analysts read first."""
-        return self.outputs / "report.html"
 
 
 def houses(data_root: Path) -> list[str]:
@@ -90,8 +36,8 @@ def places(
     *,
     data_root: Path,
     outputs_root: Path,
-    is_current: Callable[[Place], bool],
-) -> list[Place]:
+    is_current: Callable[[WeekPaths], bool],
+) -> list[WeekPaths]:
     """The places that `weeks` means for a house, in order of time; empty only for `new` with nothing to do.
 
     A range means those of its weeks that have recordings. OptionError for a house, a week or a whole range
@@ -103,8 +49,8 @@ def places(
         raise OptionError(f"no recordings of {house!r} in {data_root / 'raw'}; there are {', '.join(known)}")
     present = weeks_present(data_root / "raw" / house)
 
-    def place(week: Week) -> Place:
-        return Place(house, week, data_root, outputs_root)
+    def place(week: Week) -> WeekPaths:
+        return WeekPaths(data_root, house, week, outputs_root)
 
     if weeks == LATEST:
         return [place(present[-1])]
@@ -129,14 +75,14 @@ def places_of_houses(
     *,
     data_root: Path,
     outputs_root: Path,
-    is_current: Callable[[Place], bool],
-) -> list[Place]:
+    is_current: Callable[[WeekPaths], bool],
+) -> list[WeekPaths]:
     """The places that `weeks` means for several houses, all that there are if none is asked for.
 
     OptionError as for `places`; but of all houses those that lack the weeks are left out with a word, unless
     that leaves none.
     """
-    chosen: list[Place] = []
+    chosen: list[WeekPaths] = []
     lacking: list[OptionError] = []
     for house in dict.fromkeys(houses_asked or houses(data_root)):
         try:

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.errors import InvalidInputError
 
+# Squares and their sums stay within float64 between these two, so that no norm overflows or vanishes.
+LARGEST, SMALLEST = 1e120, 1e-120
+
 
 def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
     try:
@@ -26,7 +29,7 @@ def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
         )
     try:
         array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{name} must be an array of real numbers: {error}") from error
     if array.ndim != ndim:
         raise InvalidInputError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
@@ -35,7 +38,18 @@ def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
         raise InvalidInputError(
             f"{name} holds {bad} entries that are NaN or infinite; leave those rows out or fill them first"
         )
+    check_scale(name, array)
     return array
+
+
+def check_scale(name: str, array: FloatArray) -> None:
+    """InvalidInputError where the largest entry is so large or so small that its square is lost."""
+    largest = float(np.max(np.abs(array), initial=0.0))
+    if largest > LARGEST or 0 < largest < SMALLEST:
+        raise InvalidInputError(
+            f"the largest entry of {name} has the size {largest:.3g}, whose square is no number any more; "
+            f"scale it to between {SMALLEST:g} and {LARGEST:g}"
+        )
 
 
 def check_whole(name: str, value: float, *, least: int) -> int:
@@ -51,7 +65,10 @@ def check_whole(name: str, value: float, *, least: int) -> int:
 
 def is_number(value: object) -> TypeGuard[float]:
     """True for a single real number that is not NaN, of Python or of numpy."""
-    return isinstance(value, int | float | np.integer | np.floating) and not math.isnan(value)
+    try:
+        return isinstance(value, int | float | np.integer | np.floating) and not math.isnan(value)
+    except OverflowError:  # a whole number beyond float64
+        return False
 
 
 def check_weight(name: str, value: object) -> None:

@@ -1,8 +1,8 @@
-"""The terms of g(U) = −log P_Z(ZU) − log P_W(U⁻¹W) + γf (Eq. 6 with erratum E3): parts that add up.
+"""The terms of g(U) = −log P_Z(ZU) − log P_W(U⁻¹W) + γf (Eq. 6 with erratum E3). They add up.
 
-Every part is a sum over columns of Z and over rows of W. That is all the hopper needs for the incremental
-form: a column is priced once per candidate, and of the features only W_j − r·W_k for a few r can appear, so
-that those are priced once per step. A prior of one's own is a subclass of `Prior` with `columns`,
+Every term is a sum over columns of Z and over rows of W. So the hopper prices a column once for each
+candidate. Of the features only W_j − r·W_k for a few r can appear, and those are priced once in each step.
+A prior of your own is a subclass of `Prior` with `columns`,
 `features` or both:
 
     class FewOnes(Prior):
@@ -19,6 +19,20 @@ from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.checks import check_real, check_weight
 from lfm.errors import InvalidInputError
 from lfm.solution import Solution
+
+
+def priced(prior: "Prior", method: str, prices: FloatArray, n: int) -> FloatArray:
+    """`prices`, if they are n finite numbers; InvalidInputError names the prior that returned others."""
+    name = f"{type(prior).__name__}.{method}"
+    if np.shape(prices) != (n,):
+        raise InvalidInputError(
+            f"{name} returned shape {np.shape(prices)} where one price for each of {n} was asked: ({n},)"
+        )
+    if not np.all(np.isfinite(prices)):
+        raise InvalidInputError(
+            f"{name} returned NaN or infinite prices; a large finite price forbids as well"
+        )
+    return prices
 
 
 class Prior:
@@ -57,7 +71,9 @@ class Prior:
 
     def value(self, solution: Solution) -> float:
         """This part of the objective for a whole solution."""
-        return float(self.columns(solution.Z).sum() + self.features(self.project(solution.W)).sum())
+        projected = self.project(solution.W)
+        columns = priced(self, "columns", self.columns(solution.Z), solution.K)
+        return float(columns.sum() + priced(self, "features", self.features(projected), solution.K).sum())
 
 
 @dataclass(frozen=True)

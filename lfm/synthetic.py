@@ -133,6 +133,8 @@ def images(
     X = ZW + noise · N(0, 1). `nonnegative` takes absolute values of W (for MEIBP) and of the noisy X.
     Draws of Z with rank below K are redrawn with new dependencies and counted in `n_rejected`.
     """
+    K, N = check_whole("K", K, least=1), check_whole("N", N, least=1)
+    n_pdc = check_whole("n_pdc", n_pdc, least=0)
     check_weight("noise", noise)
     check_rng("rng", rng)
     Z, dependencies, n_rejected = _draw_states(N, K, n_pdc, rng)

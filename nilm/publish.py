@@ -14,38 +14,36 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import numpy as np
 
+from nilm import versions
 from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
-from nilm.appliances.catalogue import Catalogue, WeekRecord, read_catalogue, write_catalogue
-from nilm.appliances.scores import read_truth
+from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
+from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.solutions import Hopped, load_hopped
 from nilm.errors import InputFileError, OptionError
+from nilm.files import MADE_ANEW, canonical_json, digest, remove_stale, write_text
+from nilm.manifest import Step, replace_outputs, why_redo
+from nilm.paths import WeekPaths
+from nilm.recordings.missing import hours_without_result, missing_spans
 from nilm.recordings.quality import read_quality
-from nilm.recordings.submeters import read_submeters, submeter_files
+from nilm.recordings.submeters import read_submeters, submeter_marks
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
 from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.report.summary import read_earlier, summaries_before
 from nilm.results import Quality, WeekResult
-from nilm.store import (
-    Step,
-    canonical_json,
-    code_version,
-    digest,
-    fingerprint,
-    publish,
-    remove_stale,
-    why_redo,
-    write_text,
-)
 from nilm.week import MeteredRows, Surroundings, build_week
 from nilm.week_files import week_files
 
 log = logging.getLogger(__name__)
 
 MAX_CURRENCY = 8
+WEEK_S = 7 * 86400.0
+PUBLISH_STEP = "publish"
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -57,8 +55,11 @@ class PublishOptions:
     currency: str = "£"
     min_on_s: float = 0.0
     min_off_s: float = 0.0
+    timezone: str = "Europe/London"  # of the house's clocks, for people; files are in UTC
 
     def __post_init__(self) -> None:
+        if self.timezone not in available_timezones():
+            raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
         if not 0 <= self.tariff_per_kwh < float("inf"):
             raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
         if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
@@ -72,90 +73,70 @@ class PublishOptions:
         return ActivationOptions(self.min_on_s, self.min_off_s)
 
 
-@dataclass(frozen=True)
-class WeekSources:
-    """Where a hopped week's report comes from; the last three need not exist."""
+def marks_now(paths: WeekPaths) -> dict[str, str]:
+    """What decides whether a report is current, of the files that there are at this moment.
 
-    hopped: Path
-    waveforms: Path
-    house_folder: Path  # submeters, a simulator's truth
-    names: Path  # the analyst's
-    catalogue: Path
-
-    @property
-    def quality(self) -> Path:
-        """What the ingest said of the data, beside the waveforms."""
-        return self.waveforms.with_suffix(".quality.json")
-
-    def truth(self, week: str) -> Path:
-        """Where a simulator would have put the truth of `week`."""
-        return self.house_folder / "truth" / f"{week}.npz"
-
-
-def publish_week(
-    hopped_path: Path,
-    out_dir: Path,
-    options: PublishOptions,
-    *,
-    waveforms_path: Path,
-    house_folder: Path,
-    names_path: Path,
-    catalogue_path: Path,
-) -> Path:
-    """The path of the report, after the week's files are in `out_dir` and the week is in the catalogue.
-
-    Nothing is done if the manifest says that all is current. `house_folder` (submeters, a simulator's truth),
-    `names_path` and `catalogue_path` need not exist. Publish the weeks of one house one after the other.
+    Digests, and fingerprints of the submeters' large files.
     """
-    sources = WeekSources(hopped_path, waveforms_path, house_folder, names_path, catalogue_path)
-    hopped = load_hopped(hopped_path)
-    house, week = check_house(hopped.factorised.house), hopped.factorised.week
-    inputs = _inputs(sources, week)
-    step = Step("publish", inputs, asdict(options), code_version("nilm.publish"))
-    manifest = out_dir / "manifest.json"
-    remove_stale(out_dir)
-    reason = why_redo(manifest, step)
+    found = {
+        "hopped": paths.hopped,
+        "waveforms": paths.waveforms,
+        "quality": paths.quality,
+        "names": paths.names,
+        "truth": paths.truth,
+    }
+    marks = {label: digest(path) for label, path in found.items() if path.is_file()}
+    marks |= {f"summary of {path.parent.name}": digest(path) for path in summaries_before(paths.outputs)}
+    return marks | submeter_marks(paths.house_folder, paths.week)
+
+
+def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
+    """The path of the report, after the week's outputs are current and the week is in the catalogue.
+
+    Nothing is done if the manifest says that all is current. Submeters, a simulator's truth, the analyst's
+    names and the catalogue need not exist. Publish the weeks of one house one after the other.
+    """
+    marks = marks_now(paths)  # before anything is read: see nilm.manifest
+    step = Step(PUBLISH_STEP, marks, asdict(options), versions.PUBLISH)
+    remove_stale(paths.outputs)
+    reason = why_redo(paths.manifest, step)
     if reason is None:
-        log.info("%s %s: the report is current", house, week)
-        return out_dir / "report.html"
-    log.info("%s %s: making the report (%s)", house, week, reason)
-    rows = _metered_rows(read_week(waveforms_path), hopped)
-    catalogue, usable, notes = _catalogue(catalogue_path, house, hopped_path.parent.parent, week)
-    around = _surroundings(sources, hopped, rows, catalogue, notes=notes)
+        log.info("%s: the report is current", paths)
+        return paths.report
+    log.info("%s: making the report (%s)", paths, reason)
+    hopped = load_hopped(paths.hopped)
+    owner = f"{hopped.factorised.house} {hopped.factorised.week}"
+    if owner != str(paths):
+        raise InputFileError(f"{paths.hopped} is of {owner}, not of {paths}; {MADE_ANEW}")
+    table = read_week(paths.waveforms)
+    rows = _metered_rows(table, hopped)
+    catalogue, usable, notes = _catalogue(paths)
+    around = _surroundings(paths, hopped, table, rows, catalogue, notes=notes)
     result, record = build_week(
         hopped,
         rows,
-        replace(around, provenance=_provenance(hopped, options, inputs)),
-        solution_digest=inputs["hopped"],
+        replace(around, provenance=_provenance(hopped, options, marks)),
+        solution_digest=marks["hopped"],
         tariff_per_kwh=options.tariff_per_kwh,
         currency=options.currency,
+        timezone=options.timezone,
         activation_options=options.activations(),
     )
-    _keep_identity(hopped_path.parent / "identity.json", house, week, record)
+    week = str(paths.week)
+    write_catalogue(paths.identity, Catalogue(paths.house, {week: record}))
     if usable:
-        write_catalogue(catalogue_path, catalogue.with_week(week, record))
+        write_catalogue(paths.catalogue, catalogue.with_week(week, record))
     files = week_files(result)
-    files["report.html"] = render_report(result).encode("utf-8")
+    files["report.html"] = render_report(result, read_earlier(paths.outputs)).encode("utf-8")
     files["summary.json"] = canonical_json(week_summary(result)).encode("utf-8")
-    publish(manifest, step, files, result=_summary(result))
-    return out_dir / "report.html"
-
-
-def _inputs(sources: WeekSources, week: str) -> dict[str, str]:
-    """What decides whether a report is current: digests, and fingerprints of the submeters' large files."""
-    inputs = {
-        "hopped": digest(sources.hopped),
-        "waveforms": digest(sources.waveforms),
-        "quality": digest(sources.quality),
-    }
-    inputs |= {p.name: fingerprint(p) for p in submeter_files(sources.house_folder)}
-    may_lack = {"names": sources.names, "truth": sources.truth(week)}
-    return inputs | {label: digest(path) for label, path in may_lack.items() if path.is_file()}
+    replace_outputs(paths.manifest, step, files, result=_summary(result))
+    return paths.report
 
 
 def _surroundings(
-    sources: WeekSources,
+    paths: WeekPaths,
     hopped: Hopped,
+    table: WeekTable,
     rows: MeteredRows,
     catalogue: Catalogue,
     *,
@@ -163,20 +144,27 @@ def _surroundings(
 ) -> Surroundings:
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
     factorised = hopped.factorised
-    submeters, submeter_notes = read_submeters(
-        sources.house_folder, rows.start_utc, duration_s=rows.duration_s
-    )
-    truth = sources.truth(factorised.week)
+    submeters, submeter_notes = read_submeters(paths.house_folder, rows.start_utc, duration_s=rows.duration_s)
+    truth, truth_notes = _truth(paths, rows, interval_s=factorised.interval_s)
     return Surroundings(
-        quality=_quality(read_quality(sources.quality).as_result(), hopped),
+        quality=_quality(paths, table, hopped),
         catalogue=catalogue,
-        analyst=read_notes(sources.names, factorised.house),
+        analyst=read_notes(paths.names, paths.house),
         submeters=submeters,
-        truth=read_truth(truth, rows.measured_utc, interval_s=factorised.interval_s)
-        if truth.is_file()
-        else None,
-        notes=(*notes, *submeter_notes),
+        truth=truth,
+        notes=(*notes, *submeter_notes, *truth_notes),
     )
+
+
+def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[Truth | None, tuple[str, ...]]:
+    """A simulator's truth where there is one, and a note where it could not be read: a week needs none."""
+    if not paths.truth.is_file():
+        return None, ()
+    try:
+        return read_truth(paths.truth, rows.measured_utc, interval_s=interval_s), ()
+    except InputFileError as error:
+        log.warning("%s: not scored: %s", paths, error)
+        return None, (f"The simulator's truth was left out: {error}",)
 
 
 def publish_index(outputs_root: Path, house: str) -> Path:
@@ -206,35 +194,42 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
     )
 
 
-def _quality(quality: Quality, hopped: Hopped) -> Quality:
-    """The ingest's quality with a word on what became of the rows that were unfit for the fit.
+def _quality(paths: WeekPaths, table: WeekTable, hopped: Hopped) -> Quality:
+    """The ingest's quality, with what became of the rows that were unfit for the fit.
 
     Coverage is that of the rows whose energy is in the totals: one that could not be read is not covered.
     """
+    ingested = read_quality(paths.quality)
+    row = hopped.factorised.row
+    missing = missing_spans(paths.week, table, row, ingested.gaps)
+    quality = replace(
+        ingested.as_result(),
+        coverage=float(table.duration_s[row].sum()) / WEEK_S,
+        hours_missing=hours_without_result(paths.week, missing),
+        missing=tuple(span.as_json() for span in missing),
+    )
     if not quality.rows_flagged:
         return quality
     decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
     lost = quality.rows_flagged - decoded
     words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
     words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
-    coverage = len(hopped.factorised.row) / quality.rows_expected
-    return replace(quality, coverage=coverage, notes=(*quality.notes, words))
+    return replace(quality, notes=(*quality.notes, words))
 
 
-def _catalogue(
-    path: Path, house: str, solutions_folder: Path, week: str
-) -> tuple[Catalogue, bool, tuple[str, ...]]:
+def _catalogue(paths: WeekPaths) -> tuple[Catalogue, bool, tuple[str, ...]]:
     """The catalogue, whether it may be written, and a note where it could not be used."""
+    solutions = paths.solutions.parent
     try:
-        return read_catalogue(path, house, solutions_folder=solutions_folder, week=week), True, ()
+        return (
+            read_catalogue(paths.catalogue, paths.house, solutions_folder=solutions, week=str(paths.week)),
+            True,
+            (),
+        )
     except InputFileError as error:
-        log.warning("%s: the catalogue is not used: %s", house, error)
-        own = read_catalogue(None, house, solutions_folder=solutions_folder, week=week)
+        log.warning("%s: the catalogue is not used: %s", paths.house, error)
+        own = read_catalogue(None, paths.house, solutions_folder=solutions, week=str(paths.week))
         return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
-
-
-def _keep_identity(path: Path, house: str, week: str, record: WeekRecord) -> None:
-    write_catalogue(path, Catalogue(house, {week: record}))
 
 
 def _provenance(hopped: Hopped, options: PublishOptions, inputs: Mapping[str, str]) -> dict[str, Any]:
@@ -247,7 +242,12 @@ def _provenance(hopped: Hopped, options: PublishOptions, inputs: Mapping[str, st
         "priors": hopped.priors,
         "options": asdict(options),
         "versions": {name: version(name) for name in VERSIONED},
-        "code": code_version("nilm.publish"),
+        "steps": {
+            "ingest": versions.INGEST,
+            "factorise": versions.FACTORISE,
+            "hop": versions.HOP,
+            "publish": versions.PUBLISH,
+        },
         # A fingerprint holds a time of modification: it decides a rerun, but a page must not depend on it.
         "inputs": {name: mark for name, mark in inputs.items() if mark.startswith("sha256:")},
     }

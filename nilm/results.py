@@ -110,6 +110,8 @@ class Quality:
     files_left_out: tuple[Mapping[str, str], ...]  # {"file": …, "reason": …}
     clipped_rows: int
     notes: tuple[str, ...] = ()
+    # {"start_utc", "end_utc", "minutes", "reason"} of all the time that the result does not cover
+    missing: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,10 @@ class Scores:
     energy_error: float  # Σ|energy − truth| / Σ|truth|, see nilm.appliances.scores
     appliances_before: tuple[ApplianceScore, ...]
     appliances: tuple[ApplianceScore, ...]
+    # Share of the energy rightly assigned (nilm.appliances.energy_assigned); only with a simulator's truth.
+    assigned_before: float | None = None
+    assigned: float | None = None
+    assigned_one: float | None = None  # with one feature at most for each thing that is plugged in
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,7 @@ class WeekResult:
     scores: Scores | None
     catalogue: CatalogueChanges
     provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests
+    timezone: str = "Europe/London"  # of the house's clocks; every time here is UTC
     row_s: FloatArray | None = None  # (N,) seconds that each row stands for; None: interval_s each
 
     @property

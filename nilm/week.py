@@ -67,6 +67,7 @@ def build_week(
     solution_digest: str,
     tariff_per_kwh: float,
     currency: str,
+    timezone: str,
     activation_options: ActivationOptions,
 ) -> tuple[WeekResult, WeekRecord]:
     """The week's result, and its record for the catalogue.
@@ -88,10 +89,11 @@ def build_week(
         energy_kwh=[load.energy_kwh for load in loads],
         called=around.analyst.names,
     )
-    ids = identity.ids
+    ids = around.analyst.joined(identity.ids)
     parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
     machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
-    before = around.catalogue.before(week)
+    known = _joined(around.catalogue, around.analyst)
+    before = known.before(week)
     names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
@@ -121,15 +123,17 @@ def build_week(
         unexplained_kwh=round(metered_kwh - explained_kwh, ENERGY_DECIMALS),
         tariff_per_kwh=tariff_per_kwh,
         currency=currency,
+        timezone=timezone,
         corrections=corrections_in_words(hopped, ids, rows.voltage_v),
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
         scores=_scores(hopped, loads, ids, rows, matches, around),
-        catalogue=changes(around.catalogue, week, sightings, identity=identity),
+        catalogue=changes(known, week, sightings, identity=identity),
         provenance=around.provenance,
         row_s=rows.duration_s,
     )
-    return result, WeekRecord(solution_digest, sightings, identity.doubts)
+    # The catalogue keeps the ids as they were found: a merge can be undone.
+    return result, WeekRecord(solution_digest, _with_ids(sightings, identity.ids), identity.doubts)
 
 
 def _sightings(
@@ -159,6 +163,19 @@ def _sightings(
         )
         for i, name, look in zip(ids, names, looks, strict=True)
     )
+
+
+def _joined(catalogue: Catalogue, analyst: AnalystNotes) -> Catalogue:
+    """The catalogue with the analyst's merges carried out in every week."""
+    weeks = {}
+    for week, record in catalogue.weeks.items():
+        ids = analyst.joined([s.appliance_id for s in record.sightings])
+        weeks[week] = replace(record, sightings=_with_ids(record.sightings, ids))
+    return replace(catalogue, weeks=weeks)
+
+
+def _with_ids(sightings: Sequence[Sighting], ids: Sequence[str]) -> tuple[Sighting, ...]:
+    return tuple(replace(s, appliance_id=i) for s, i in zip(sightings, ids, strict=True))
 
 
 def _scores(

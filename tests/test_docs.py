@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import lfm
 from nilm.week_files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
+from nilm.week_tables import POWER
 
 ROOT = Path(__file__).parents[1]
 NOTES = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
@@ -87,6 +89,7 @@ def test_the_page_of_outputs_lists_the_columns_as_they_are() -> None:
         first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
         return [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
 
+    assert columns("power.parquet") == POWER.names
     assert columns("appliances.csv") == list(APPLIANCE_COLUMNS)
     assert columns("activations.csv and activations.parquet") == list(ACTIVATION_COLUMNS)
 
@@ -97,3 +100,20 @@ def test_the_program_in_the_readme_runs_as_printed(capsys: pytest.CaptureFixture
     for program in programs:
         exec(compile(program, "README.md", "exec"), {})
         assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=lambda page: page.stem
+)
+def test_a_tutorial_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    exec(compile("\n".join(blocks), page.name, "exec"), {"__name__": page.stem})
+    assert capsys.readouterr().out
+
+
+def test_the_api_page_lists_every_public_name() -> None:
+    listed = re.findall(
+        r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert sorted(listed) == sorted(f"lfm.{name}" for name in lfm.__all__ if not name.startswith("__"))

@@ -99,3 +99,11 @@ def test_everything_imported_is_a_declared_dependency() -> None:
     modules = {m: imported(m) for room in ("lfm", "nilm", "flows") for m in (ROOT / room).rglob("*.py")}
     names = set().union(*modules.values()) - set(sys.stdlib_module_names) - {"lfm", "nilm", "flows"}
     assert {"scikit_learn" if name == "sklearn" else name for name in names} <= declared
+
+
+def test_the_wheel_holds_every_package() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = [
+        init.parent for room in ("lfm", "nilm", "flows") for init in (ROOT / room).rglob("__init__.py")
+    ]
+    assert sorted(settings["packages"]) == sorted(".".join(f.relative_to(ROOT).parts) for f in folders)

@@ -18,7 +18,7 @@ from lfm.equivalence.ranks import check_independent, distinct_rows
 from lfm.errors import InvalidInputError
 
 MAX_NODES = 2_000_000
-# Above this index fractions are not searched for: Z is then far from anything that features come and go in.
+# Above this index fractions are not searched for: such a Z is not made by features that switch on and off.
 _MAX_INDEX = 2**20
 _SAMPLES_AT_ONCE = 20_000
 

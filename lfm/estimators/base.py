@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.checks import check_binary
+from lfm.checks import check_binary, check_scale
 from lfm.errors import InvalidInputError
 from lfm.estimators.decoding import decode_rows
 from lfm.solution import Solution
@@ -98,6 +98,7 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _rows(self, X: ArrayLike) -> FloatArray:
         """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""
         rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        check_scale("X", rows)
         self._check_count("n_components", 1)
         K = self.n_components
         if len(rows) < K:

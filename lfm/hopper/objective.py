@@ -15,9 +15,8 @@ from lfm.compiled import compiled
 from lfm.equivalence.candidates import Candidates
 from lfm.equivalence.ranks import distinct_rows
 from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau
-from lfm.errors import InvalidInputError
 from lfm.hopper.thresholds import THRESHOLDS
-from lfm.priors import GaussianW, Prior
+from lfm.priors import GaussianW, Prior, priced
 from lfm.solution import Solution
 
 _CHUNK = 2_000_000  # numbers held at once
@@ -155,7 +154,7 @@ class Objective:
             if type(prior).features is not Prior.features and not isinstance(prior, GaussianW)
         ]
         for prior, projected in self._on_features:
-            _priced(prior, "features", prior.features(projected), solution.K)
+            priced(prior, "features", prior.features(projected), solution.K)
         self.costs = gamma * candidates.f + column_costs(solution.Z, candidates, priors)
         self._n_exchanges = 0
         self._changes = np.empty((solution.K, len(candidates)))
@@ -272,22 +271,8 @@ def column_costs(Z: BinaryArray, candidates: Candidates, priors: Sequence[Prior]
         # One column after another in memory, which is the order in which priors read them.
         columns = np.take(projected.T, of, axis=1).T
         for prior in on_columns:
-            costs[part] += _priced(prior, "columns", prior.columns(columns), columns.shape[1])
+            costs[part] += priced(prior, "columns", prior.columns(columns), columns.shape[1])
     return costs
-
-
-def _priced(prior: Prior, method: str, prices: FloatArray, n: int) -> FloatArray:
-    """`prices`, if they are n finite numbers; InvalidInputError names the prior that returned others."""
-    name = f"{type(prior).__name__}.{method}"
-    if np.shape(prices) != (n,):
-        raise InvalidInputError(
-            f"{name} returned shape {np.shape(prices)} where one price for each of {n} was asked: ({n},)"
-        )
-    if not np.all(np.isfinite(prices)):
-        raise InvalidInputError(
-            f"{name} returned NaN or infinite prices; a large finite price forbids as well"
-        )
-    return prices
 
 
 def projected_columns(Z: BinaryArray, U: FloatArray) -> BinaryArray:

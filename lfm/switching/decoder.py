@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.checks import check_gaps
+from lfm.checks import check_gaps, check_scale
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.least_squares import least_squares
@@ -124,6 +124,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
         rows: FloatArray = validate_data(self, X, dtype=np.float64)
+        check_scale("X", rows)
         most = self._most_features()
         drift = self._drift()
         self._check_count("max_iter", 1)

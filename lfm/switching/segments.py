@@ -99,8 +99,8 @@ def find_subspace(X: FloatArray, gap_before: BoolArray) -> Subspace:
     most = min(len(values), THRESHOLDS.max_rank)
     rank, noise = most, between
     for r in range(min(most, N, D)):
-        # Few directions are no sample of noise, and a level that switches is none at all: rows at the same
-        # level are never further apart than noise.
+        # A few directions are too few to measure noise, and a level that switches adds to them. Neighbouring
+        # rows at the same level differ by noise alone.
         noise = min(float(np.sqrt(values[r:].sum() / ((N - r) * (D - r)))), THRESHOLDS.noise_leeway * between)
         if values[r] <= max(noise, floor) ** 2 * _edge(N - r, D - r):
             rank = r
@@ -188,7 +188,7 @@ def count_levels(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0
 
 
 def is_transition(segments: Segments) -> BoolArray:
-    """(S,) True for a single row between the levels of its neighbours: it may hold a switch in its midst."""
+    """(S,) True for a single row between the levels of its neighbours, during which something may switch."""
     found = np.zeros(len(segments.start), dtype=np.bool_)
     inner = 1 + np.flatnonzero((segments.length[1:-1] == 1) & segments.follows[1:-1] & segments.follows[2:])
     before, after = segments.mean[inner - 1], segments.mean[inner + 1]

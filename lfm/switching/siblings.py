@@ -58,11 +58,13 @@ def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray
     True
     """
     X = check_real("X", X)
-    if gap_before.shape != (solution.N,):
+    gap_before = np.asarray(gap_before)
+    if gap_before.shape != (solution.N,) or gap_before.dtype != np.bool_:
         raise InvalidInputError(
-            f"gap_before has shape {gap_before.shape}; one boolean per row of X is needed"
+            f"gap_before has shape {gap_before.shape} and type {gap_before.dtype}; one boolean per row of X "
+            "is needed"
         )
-    never_on = np.asarray(~solution.Z.any(axis=0))  # stays: it is no business of ours
+    never_on = np.asarray(~solution.Z.any(axis=0))  # such a feature stays as it is
     residual = X - solution.product()
     spreads = _spreads(solution, residual, gap_before)
     for family in _families(solution):

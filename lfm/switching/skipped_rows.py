@@ -1,6 +1,6 @@
-"""Codes for the rows that a decoder passed over: spoilt ones, and those in whose midst something switched.
+"""Codes for the rows that a decoder skipped: spoilt rows, and rows during which something switched.
 
-Owns the afterthought to step 6 of the switching decoder. A row that holds a switch is a mixture of the state
+Owns the last part of step 6 of the switching decoder. A row that holds a switch is a mixture of the state
 before and the one after, so it belongs to the nearer of its neighbours; if that row is all there is of a
 short activation, it lies part of the way from its neighbours to a state of its own.
 """
@@ -12,10 +12,10 @@ from lfm.switching.segments import Segments, distance_limit
 from lfm.switching.thresholds import THRESHOLDS
 
 
-def codes_of_neighbours(segments: Segments, Z: BinaryArray, passed: BoolArray) -> BinaryArray:
-    """Z (S, J) where a segment that was `passed` (S,) has the code of the nearer of its neighbours not so."""
-    present = np.flatnonzero(~passed)
-    rows = np.flatnonzero(passed)
+def codes_of_neighbours(segments: Segments, Z: BinaryArray, skipped: BoolArray) -> BinaryArray:
+    """Z (S, J) where a segment that was `skipped` (S,) has the code of its nearest neighbour that was not."""
+    present = np.flatnonzero(~skipped)
+    rows = np.flatnonzero(skipped)
     if not len(present) or not len(rows):
         return Z
     after = np.searchsorted(present, rows)
@@ -29,16 +29,16 @@ def codes_of_neighbours(segments: Segments, Z: BinaryArray, passed: BoolArray) -
 
 
 def with_short_activations(
-    segments: Segments, Z: BinaryArray, passed: BoolArray, G: FloatArray, level: FloatArray
+    segments: Segments, Z: BinaryArray, skipped: BoolArray, G: FloatArray, level: FloatArray
 ) -> BinaryArray:
-    """Z (S, J) where a segment that was `passed` (S,) may have one feature switched against its neighbour.
+    """Z (S, J) where a segment that was `skipped` (S,) may have one feature switched against its neighbour.
 
     That is where the row lies more than half way from the neighbour's state, within the noise, to that with
     the feature switched; of several such features it is the one that switches most often. Features G (J, r)
     above `level` (r,). It is for the end of a search: during it, features that are made of such rows would
     explain themselves.
     """
-    rows = np.flatnonzero(passed)
+    rows = np.flatnonzero(skipped)
     if not len(rows) or not len(G):
         return Z
     left_over = segments.mean[rows] - level - Z[rows] @ G
@@ -53,7 +53,7 @@ def with_short_activations(
         & (misfit <= limit)
         & (square > limit)[:, None]
     )
-    # A part of one heater looks like the whole of a smaller one: the one that switches most often it is.
+    # Part of one heater looks like the whole of a smaller one. The one that switches most often is chosen.
     switches = np.count_nonzero(np.diff(Z.astype(np.int8), axis=0), axis=0)
     best = np.argmax(np.where(fits, switches, -1), axis=1)
     found = np.flatnonzero(fits.any(axis=1))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lfm.arrays import FloatArray
-from lfm.checks import check_real
+from lfm.checks import check_real, check_weight
 from lfm.estimators.decoding import decode
 from lfm.solution import Solution
 from lfm.switching.thresholds import THRESHOLDS
@@ -50,6 +50,8 @@ def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: fl
     [[1], [1], [0]]
     """
     X = check_real("X", X)
+    check_weight("tolerance", tolerance)
+    check_weight("slack", slack)
     limit = (1 + slack) * solution.residual(X)
     while True:
         for i, j, sign in twin_pairs(solution.W, tolerance):

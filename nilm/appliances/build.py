@@ -115,12 +115,17 @@ def suggested_parts(
     appliance_ids: Sequence[str],
     analyst: AnalystNotes,
 ) -> dict[int, PartOf]:
-    """The likely parts by feature, without those that the analyst undid."""
+    """The parts by feature: those that are likely, without those that the analyst split, and those merged."""
     gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
     Z = Z[:, : hopped.solution.K - hopped.n_varying]  # what runs only by day is no part of the sun
     found = likely_parts(Z, gaps, duration_s)
-    return {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
+    parts = {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
+    for part, appliance_id in enumerate(appliance_ids):
+        host = analyst.host_of(appliance_id)
+        if host in appliance_ids and host != appliance_id:
+            parts[part] = PartOf(part, appliance_ids.index(host), 0, 0.0, 0.0, 0.0, 0.0, by_analyst=True)
+    return parts
 
 
 def name_loads(
@@ -142,11 +147,12 @@ def name_loads(
     given |= {analyst.names[i] for i in appliance_ids if i in analyst.names}
     found: dict[str, Name] = {}
     for load, appliance_id, match in zip(loads, appliance_ids, submeters, strict=True):
+        taken = given | set(analyst.wrong_names.get(appliance_id, ()))
         if appliance_id in analyst.names:
             found[appliance_id] = Name(analyst.names[appliance_id], "analyst")
-        elif match is not None:
+        elif match is not None and match.name not in analyst.wrong_names.get(appliance_id, ()):
             found[appliance_id] = Name(match.name, "submeter", match.score)
-        elif (was := before.get(appliance_id)) and was.name not in given and _still_true(was, load):
+        elif (was := before.get(appliance_id)) and was.name not in taken and _still_true(was, load):
             found[appliance_id] = Name(was.name, EARLIER_WEEK)
         else:
             per_day = activations_per_day(load.activations, observed_s)

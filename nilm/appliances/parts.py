@@ -31,6 +31,7 @@ class PartOf:
     outside_s: float  # of these, seconds in which the host is off
     host_share: float  # share of all the time in which the host is on
     chance: float  # how likely it is that so many of unrelated uses all fell into the host's
+    by_analyst: bool = False  # an analyst said so, whatever the data say
 
 
 def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) -> list[PartOf]:
@@ -71,6 +72,8 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
 
 def evidence_words(part: PartOf, *, host_name: str) -> str:
     """One sentence for an analyst: what was seen, and how likely it would be by chance."""
+    if part.by_analyst:
+        return "An analyst put it there."
     always = f"all but {duration_words(part.outside_s)} of it" if part.outside_s else "always"
     return (
         f"It was on for {duration_words(part.on_s)}, {always} while {host_name} was on, in "

@@ -12,20 +12,24 @@ over the time in which y is known (means and sums are weighted with the rows' du
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm import hamming_error
+from nilm.appliances.energy_assigned import energy_rightly_assigned
 from nilm.disaggregate.solutions import sizes
 from nilm.errors import InputFileError, OptionError
+from nilm.files import read_npz
 from nilm.recordings.submeters import Submeter
 from nilm.results import ApplianceScore, Scores, TimeArray
 from nilm.timeline import J_PER_KWH, seconds
 
 FloatArray = NDArray[np.float64]
 
+_SIMULATE_AGAIN = "delete it, or simulate the week again"
 ON_W = 10.0  # NILMTK's on_power_threshold for a submeter
 
 
@@ -37,6 +41,12 @@ class Truth:
     Z: NDArray[np.uint8]  # (N, K)
     power_w: FloatArray  # (N, K) watts, drift and all; 0 where off
     known: NDArray[np.bool_]  # (N,) rows for which the truth has an entry
+    machines: tuple[str, ...] = ()  # (K,) what is plugged in, parts of it alike; empty: each by itself
+
+    @property
+    def machine_w(self) -> FloatArray:
+        """(N, M) watts of each thing that is plugged in: the parts of a machine together."""
+        return _summed(self.power_w, self.machines or self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +70,37 @@ def read_truth(path: Path, measured_utc: TimeArray, *, interval_s: float) -> Tru
     The last state holds for `interval_s` at most; before the first and after the last nothing is known.
     InputFileError if the file is not a truth file.
     """
+    file = read_npz(path, cure=_SIMULATE_AGAIN)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            names = tuple(str(name) for name in file["names"])
-            Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
-            power_w = Z * watts * file["amplitudes"]
-            times = seconds(file["switch_utc"])
-    except (OSError, KeyError, ValueError) as error:
-        raise InputFileError(f"{path} is not a simulator's truth file: {error}") from error
+        columns, machine = (tuple(str(name) for name in file[field]) for field in ("names", "machines"))
+        Z, watts = file["Z"].astype(np.uint8), file["watts"].astype(np.float64)
+        power_w = Z * watts * file["amplitudes"]
+        times = seconds(file["switch_utc"])
+        if power_w.shape != (len(times), len(columns)) or not np.all(np.isfinite(power_w)):
+            raise ValueError(f"{power_w.shape} powers of {len(columns)} appliances at {len(times)} times")
+        machine_of = dict(zip(columns, machine, strict=True))
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputFileError(
+            f"{path} is not a simulator's truth file ({error}); {_SIMULATE_AGAIN}"
+        ) from error
+    # Columns of one name are one load, whose waveform changes with its power.
+    power_w, Z = _summed(power_w, columns), (_summed(Z, columns) > 0).astype(np.uint8)
+    names, machines = tuple(machine_of), tuple(machine_of.values())
     wanted = seconds(measured_utc)
     if len(times) == 0:
         nothing = np.zeros((len(wanted), len(names)))
-        return Truth(names, nothing.astype(np.uint8), nothing, np.zeros(len(wanted), np.bool_))
+        return Truth(names, nothing.astype(np.uint8), nothing, np.zeros(len(wanted), np.bool_), machines)
     known = (wanted >= times[0]) & (wanted < times[-1] + interval_s)
     holds = np.maximum(np.searchsorted(times, wanted, side="right") - 1, 0)
-    return Truth(names, Z[holds], power_w[holds], known)
+    return Truth(names, Z[holds], power_w[holds], known, machines)
+
+
+def _summed(columns: NDArray[Any], names: Sequence[str]) -> FloatArray:
+    """(N, M) sums of the columns (N, K) that have the same name, in the order of first appearance."""
+    distinct = list(dict.fromkeys(names))
+    out = np.zeros((len(columns), len(distinct)))
+    np.add.at(out.T, [distinct.index(name) for name in names], columns.T)
+    return out
 
 
 def score_against_truth(
@@ -104,6 +130,11 @@ def score_against_truth(
             )
         )
     kwh = np.abs(duration_s[rows] @ power_true) / J_PER_KWH
+    assigned = [
+        energy_rightly_assigned(truth.machine_w[rows], estimate.power_w[rows], duration_s[rows])
+        for estimate in (before, after)
+        if kwh.any()
+    ]
     matched = {score.truth_name for score in scored[1]}
     missed = [t for t, name in enumerate(truth.names) if name not in matched]
     return Scores(
@@ -113,6 +144,9 @@ def score_against_truth(
         energy_error=_energy_error(scored[1], float(kwh.sum()), missed_kwh=float(kwh[missed].sum())),
         appliances_before=scored[0],
         appliances=scored[1],
+        assigned_before=assigned[0].acc if assigned else None,
+        assigned=assigned[1].acc if assigned else None,
+        assigned_one=assigned[1].one if assigned else None,
     )
 
 

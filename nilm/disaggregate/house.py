@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm import Hop, Identifiability, Solution, at_noise_floor, diagnose, find_signal, hop
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.confidence import probability
+from nilm.disaggregate.confidence import probability, read_evidence
 from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lfm import LfmError, Solution
 from nilm.errors import InputFileError
-from nilm.store import canonical_json, write_bytes
+from nilm.files import MADE_ANEW, canonical_json, read_npz, write_bytes
 
 _HEADER = "header"
 
@@ -183,9 +183,8 @@ def _pack(arrays: dict[str, NDArray[Any]], header: dict[str, Any]) -> bytes:
 
 
 def _unpack(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    arrays = read_npz(path, cure=MADE_ANEW)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
         return arrays, json.loads(str(arrays.pop(_HEADER)))
-    except (OSError, KeyError, ValueError) as error:
-        raise InputFileError(f"{path} cannot be read as a solution: {error}") from error
+    except (KeyError, ValueError, RecursionError) as error:
+        raise InputFileError(f"{path} cannot be read as a solution ({error!r}); {MADE_ANEW}") from error

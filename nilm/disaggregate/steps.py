@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from lfm import CorrectionKind, Solution
+from nilm import versions
 from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.estimate import Callback, check_components, check_estimator
 from nilm.disaggregate.house import PRIORS, Disaggregation, Factorisation, factorise, hop_house
@@ -26,10 +27,11 @@ from nilm.disaggregate.solutions import (
     sizes,
 )
 from nilm.errors import InputFileError, NothingUsableError, OptionError
+from nilm.files import digest, remove_stale
+from nilm.manifest import Step, record, why_redo
 from nilm.recordings.tables import read_week
 from nilm.recordings.ukdale import Week, check_house
 from nilm.results import FloatArray
-from nilm.store import Step, code_version, digest, record, remove_stale, why_redo
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ def factorise_week(
     warm_start = _warm_start(catalogue_path, house, week) if options.warm_start else None
     if warm_start is not None:  # not the catalogue as a whole: it grows with every week
         inputs["warm_start"] = hashlib.sha256(warm_start.tobytes()).hexdigest()
-    step = Step("factorise", inputs, asdict(options), code_version("nilm.disaggregate.steps"))
+    step = Step("factorise", inputs, asdict(options), versions.FACTORISE)
     if _is_current(out_path, step, f"{house} {week}"):
         return out_path
     table = read_week(waveforms_path)
@@ -125,7 +127,7 @@ def factorise_week(
 def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, waveforms_path: Path) -> Path:
     """`out_path`, after it holds the most plausible equivalent solution with its diagnosis (a `Hopped`)."""
     inputs = {"factorised": digest(factorised_path), "waveforms": digest(waveforms_path)}
-    step = Step("hop", inputs, asdict(options), code_version("nilm.disaggregate.steps"))
+    step = Step("hop", inputs, asdict(options), versions.HOP)
     factorised = load_factorised(factorised_path)
     if _is_current(out_path, step, f"{factorised.house} {factorised.week}"):
         return out_path

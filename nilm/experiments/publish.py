@@ -21,9 +21,11 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Outcome, Scale
+from nilm.experiments.source import source_digest
+from nilm.files import digest, write_text
+from nilm.manifest import Step, recorded, replace_outputs, why_redo
 from nilm.report.page import environment
 from nilm.report.svg import inline_svg
-from nilm.store import Step, code_version, digest, publish, recorded_result, why_redo, write_text
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +44,9 @@ def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
     """Whether the experiment had to be run; its files are current afterwards."""
     step = Step(
         name,
-        inputs={Path(path).name: digest(Path(path)) for path in scale.extra_labels},
+        inputs={Path(path).name: digest(Path(path)) for path in scale.extra_labels}
+        | {"source": source_digest(f"nilm.experiments.{name}")},
         options={key: value for key, value in asdict(scale).items() if key != "extra_labels"},
-        code=code_version(f"nilm.experiments.{name}"),
     )
     manifest = folder / "manifest.json"
     reason = why_redo(manifest, step)
@@ -53,7 +55,7 @@ def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
         return False
     log.info("%s: %s", name, reason)
     outcome: Outcome = import_module(f"nilm.experiments.{name}").run(scale)
-    publish(
+    replace_outputs(
         manifest,
         step,
         _files(name, outcome, scale),
@@ -126,7 +128,7 @@ def write_index(folder: Path) -> Path:
     entries = []
     for name in EXPERIMENTS:
         if (folder / f"{name}.html").is_file():
-            result = recorded_result(folder / "manifest.json", name)
+            result = recorded(folder / "manifest.json", name).result
             entries.append({"href": f"{name}.html", **result})
     index = folder / "index.html"
     write_text(index, environment().get_template("experiments.html").render(entries=entries))

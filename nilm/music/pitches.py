@@ -1,17 +1,15 @@
-"""Features as notes: the pitch nearest to a spectrum, notes from a binary Z, and scores against a MIDI file.
+"""Features as notes: the pitch nearest to a spectrum, notes from a binary Z, and scores against true notes.
 
 Pitches are MIDI numbers (A4 = 69 = 440 Hz), 21 to 108 on a piano.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from nilm.errors import InputFileError
 from nilm.music.spectra import Spectra
 
 FloatArray = NDArray[np.float64]
@@ -114,33 +112,6 @@ def notes_of(
             if stop - first >= min_rows:
                 start = spectra.centre_s[first]
                 notes.append(Note(pitch, float(start), float(start + spectra.hop_s * (stop - first))))
-    return sorted(notes, key=lambda note: (note.start_s, note.pitch))
-
-
-def read_midi(path: Path) -> list[Note]:
-    """The notes of a MIDI file, in order of onset, with its tempo changes; needs the extra `midi`."""
-    try:
-        import mido
-    except ImportError as error:
-        raise InputFileError(f"{path}: reading MIDI needs mido; pip install 'nilm-hopper[midi]'") from error
-    try:
-        messages = list(mido.MidiFile(path))
-    except (OSError, EOFError, ValueError, KeyError) as error:
-        raise InputFileError(f"{path}: not readable as MIDI ({error})") from error
-    notes: list[Note] = []
-    sounding: dict[tuple[int, int], list[float]] = {}
-    now = 0.0
-    for message in messages:
-        now += message.time
-        if message.type not in ("note_on", "note_off"):
-            continue
-        key = (message.channel, message.note)
-        if message.type == "note_on" and message.velocity > 0:
-            sounding.setdefault(key, []).append(now)
-        elif sounding.get(key):
-            notes.append(Note(message.note, sounding[key].pop(0), now))
-    for (_, pitch), starts in sounding.items():
-        notes.extend(Note(pitch, start, now) for start in starts)
     return sorted(notes, key=lambda note: (note.start_s, note.pitch))
 
 

@@ -16,7 +16,7 @@ from scipy.signal import ShortTimeFFT
 from scipy.signal.windows import hann
 
 from nilm.errors import InputFileError, NothingUsableError, OptionError
-from nilm.store import atomic_path
+from nilm.files import atomic_path
 
 FloatArray = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """A piece of music to a report of its notes, step by step: audio → spectra → transcription → files.
 
 Owns the files: data/spectra/<piece>.parquet, and in outputs/piano/<piece>/ the report, features.csv,
-notes.csv, scores.json and the manifest. Audio is `nilm.music.spectra`, the factorisation
+notes.csv, notes.mid, scores.json and the manifest. Audio is `nilm.music.spectra`, the factorisation
 `nilm.music.transcription`, the page `nilm.report.piano`.
 """
 
@@ -13,11 +13,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nilm.music.pitches import NoteScores, pitch_name, read_midi
+from nilm import versions
+from nilm.files import canonical_json, digest
+from nilm.manifest import Step, record, replace_outputs, why_redo
+from nilm.music.midi import midi_file, read_midi
+from nilm.music.pitches import NoteScores, pitch_name
 from nilm.music.spectra import SpectraOptions, power_spectra, read_audio, read_spectra, write_spectra
 from nilm.music.transcription import Progress, TranscribeOptions, Transcription, silent, transcribe_spectra
 from nilm.report.piano import render_piano
-from nilm.store import Step, canonical_json, code_version, digest, publish, record, why_redo
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +43,7 @@ def transcribe(
         "piano",
         inputs={path.name: digest(path) for path in (audio, midi) if path is not None},
         options=asdict(options),
-        code=code_version("nilm.music.transcribe"),
+        version=versions.PIANO,
     )
     reason = why_redo(folder / "manifest.json", step)
     if reason is None:
@@ -49,7 +52,7 @@ def transcribe(
         log.info("%s: %s", piece, reason)
         true_notes = read_midi(midi) if midi else None
         found = transcribe_spectra(piece, read_spectra(spectra_path), true_notes, options, progress)
-        publish(folder / "manifest.json", step, _files(found))
+        replace_outputs(folder / "manifest.json", step, _files(found))
     progress("done", 1.0)
     return folder / "report.html"
 
@@ -62,7 +65,7 @@ def _current_spectra(audio: Path, piece: str, folder: Path, options: SpectraOpti
         "spectra",
         inputs={audio.name: digest(audio)},
         options=asdict(options),
-        code=code_version("nilm.music.spectra"),
+        version=versions.SPECTRA,
     )
     if why_redo(manifest, step) is not None:
         write_spectra(power_spectra(samples, rate, options), path)
@@ -86,6 +89,7 @@ def _files(found: Transcription) -> dict[str, bytes]:
     return {
         "features.csv": features.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode(),
         "notes.csv": notes.to_csv(index=False, float_format="%.4f", lineterminator="\n").encode(),
+        "notes.mid": midi_file(found.notes),
         "scores.json": canonical_json(
             {"before": _score_json(found.scores_before), "after": _score_json(found.scores)}
         ).encode(),

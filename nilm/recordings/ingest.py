@@ -2,26 +2,30 @@
 
 Owns which pieces a week is made of and when they are redone. `flows` maps `ingest_hour` and calls
 `assemble_week`; `ingest_week` does the same without Prefect. A bad hour never stops a week: it is left
-out and recorded with its reason. Whoever calls holds `store.week_lock`.
+out and recorded with its reason. Whoever calls holds `nilm.files.week_lock`.
+
+A recording is marked before it is read. One that is still being written when it is read (its mark has changed
+by the end) is left out by name, and left to the next run.
 """
 
 import errno
 import logging
 import multiprocessing
-import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from nilm import store
-from nilm.errors import NilmError, NothingUsableError, OptionError
+from nilm import files, versions
+from nilm.errors import InputFileError, NilmError, NothingUsableError, OptionError
+from nilm.manifest import Step, record, recorded, why_redo
+from nilm.paths import WeekPaths
 from nilm.recordings import ukdale
+from nilm.recordings.overlaps import cut_to, each_instant_once
 from nilm.recordings.quality import (
     HourRecord,
     WeekQuality,
@@ -33,54 +37,18 @@ from nilm.recordings.quality import (
 from nilm.recordings.tables import WeekTable, concatenate, read_piece, write_piece, write_week
 from nilm.recordings.ukdale import Week
 from nilm.recordings.waveforms import Sampling, UnusableRecordingError, read_hour
+from nilm.workers import begin_worker
 
 log = logging.getLogger(__name__)
 
 HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
 HOURS_AT_ONCE = 4  # handed to a worker; one at a time, and the handing over shows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # no fault of a recording
-UNREADABLE = "cannot be read: "  # begins the reason of a recording that is worth another try
-
-
-@dataclass(frozen=True)
-class WeekPaths:
-    """Where one house and week lies below the data root."""
-
-    data_root: Path
-    house: str
-    week: Week
-
-    def __post_init__(self) -> None:
-        ukdale.check_house(self.house)
-
-    @property
-    def house_folder(self) -> Path:
-        """The recordings, read only."""
-        return self.data_root / "raw" / self.house
-
-    @property
-    def calibration(self) -> Path:
-        """The house's calibration.cfg."""
-        return self.house_folder / "calibration.cfg"
-
-    @property
-    def waveforms(self) -> Path:
-        """The week's Parquet file."""
-        return self.data_root / "waveforms" / self.house / f"{self.week}.parquet"
-
-    @property
-    def quality(self) -> Path:
-        """What the Parquet file lacks, as JSON."""
-        return self.waveforms.with_suffix(".quality.json")
-
-    @property
-    def manifest(self) -> Path:
-        """The manifest of the week's assembly."""
-        return self.waveforms.with_suffix(".manifest.json")
-
-    def hour_piece(self, recording: Path) -> Path:
-        """The file of one recording's rows; its manifest lies beside it, as `.json`."""
-        return self.waveforms.parent / "hours" / str(self.week) / f"{recording.stem}.arrow"
+CALIBRATION = "calibration.cfg"
+NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
+STILL_WRITTEN = "still being written: it changed while it was read; the next run reads it"
+_STAYS = (FileNotFoundError, PermissionError, IsADirectoryError)  # no use in trying again at once
+RETRY_DELAYS_S = (1.0, 5.0)  # a network disk, a file being copied: it may pass
 
 
 def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, sampling: Sampling) -> HourRecord:
@@ -89,105 +57,161 @@ def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, samplin
     An unusable recording gives a record with its reason and no piece. Raises OSError where the file system
     fails, which may be worth another try, and InputFileError for a bad calibration.
     """
+    if ukdale.hour_start_s(recording.name) is None:  # any name at all, perhaps too long for a piece
+        return left_out(recording, NO_TIME)
     manifest = piece.with_suffix(".json")
+    marks = {recording.name: files.fingerprint(recording), CALIBRATION: files.digest(calibration_file)}
     calibration = ukdale.read_calibration(calibration_file)
-    step = store.Step(
+    step = Step(
         HOUR_STEP,
-        inputs={recording.name: store.fingerprint(recording)},
+        inputs=marks,
         options=asdict(sampling) | asdict(calibration),
-        code=store.code_version(__name__),
+        version=versions.INGEST,
     )
-    reason = store.why_redo(manifest, step)
-    if reason is None:
-        return HourRecord(**store.recorded_result(manifest, HOUR_STEP))
+    reason = why_redo(manifest, step)
+    if reason is None and (known := _known_hour(manifest)) is not None:
+        return known
     log.debug("%s: %s", recording.name, reason)
     try:
         reading = read_hour(recording, calibration=calibration, sampling=sampling)
     except UnusableRecordingError as error:
         return _leave_out(recording, piece, str(error), step)
+    if files.fingerprint(recording) != marks[recording.name]:
+        return _leave_out(recording, piece, STILL_WRITTEN, Step(HOUR_STEP))
     write_piece(piece, reading.table)
-    record = replace(
+    hour = replace(
         left_out(recording, ""),
         duration_s=reading.duration_s,
         rows=len(reading.table),
-        dropped=reading.dropped,
+        dropped=[asdict(dropped) for dropped in reading.dropped],
+        untimed=reading.untimed,
     )
-    store.record(manifest, step, [piece], result=record.as_json(), durable=False)
-    return record
+    record(manifest, step, [piece], result=hour.as_json(), durable=False)
+    return hour
 
 
-def give_up_hour(recording: Path, piece: Path, error: OSError) -> HourRecord:
-    """The record of a recording that the file system did not give, to call when no more tries are made.
+def ingest_hour_or_leave_out(recording: Path, *, paths: WeekPaths, sampling: Sampling) -> HourRecord:
+    """What became of one recording, after up to three tries; one that cannot be read is left out.
 
-    The week goes on without it; the next run tries it again, for the manifest does not record the file.
-    Raises `error` itself where it is our side that cannot be written.
+    The week goes on without it, and the next run tries it again: the manifest does not record the file. An
+    OSError goes on to the caller where it is our own side that cannot be written.
     """
-    if error.errno in _CANNOT_WRITE:
-        raise error
-    reason = f"{UNREADABLE}{error.strerror or error}"
-    return _leave_out(recording, piece, reason, store.Step(HOUR_STEP))
+    piece = paths.hour_piece(recording)
+    for delay_s in (*RETRY_DELAYS_S, None):
+        try:
+            return ingest_hour(recording, piece, calibration_file=paths.calibration, sampling=sampling)
+        except OSError as error:
+            if error.errno in _CANNOT_WRITE:
+                raise
+            if delay_s is None or isinstance(error, _STAYS):
+                reason = f"cannot be read: {error.strerror or error}"
+                return _leave_out(recording, piece, reason, Step(HOUR_STEP))
+            log.debug("%s: %s; trying again in %g s", recording.name, error, delay_s)
+            time.sleep(delay_s)
+    raise AssertionError("the last try returns or raises")
 
 
-def _leave_out(recording: Path, piece: Path, reason: str, step: store.Step) -> HourRecord:
-    record = left_out(recording, reason)
-    store.record(piece.with_suffix(".json"), step, [], result=record.as_json(), durable=False)
+def _leave_out(recording: Path, piece: Path, reason: str, step: Step) -> HourRecord:
+    hour = left_out(recording, reason)
+    record(piece.with_suffix(".json"), step, [], result=hour.as_json(), durable=False)
     piece.unlink(missing_ok=True)
-    return record
+    return hour
+
+
+def _known_hour(manifest: Path) -> HourRecord | None:
+    """The recorded hour; None if the manifest's record of it is damaged."""
+    try:
+        return HourRecord.from_json(recorded(manifest, HOUR_STEP).result)
+    except InputFileError as error:
+        log.warning("%s: %s; the recording is read again", manifest, error)
+        return None
+
+
+def marks_now(paths: WeekPaths) -> dict[str, str]:
+    """The mark of each recording of the week, and of the calibration, as they are at this moment."""
+    marks = {CALIBRATION: files.digest(paths.calibration)} if paths.calibration.is_file() else {}
+    for recording in ukdale.week_hours(paths.house_folder, paths.week):
+        try:
+            timed = ukdale.hour_start_s(recording.name) is not None
+            marks[ukdale.shown_name(recording)] = files.fingerprint(recording) if timed else NO_TIME
+        except OSError as error:  # the week goes on without it, and is current only until it can be read
+            log.debug("%s: %s", recording, error)
+    return marks
+
+
+def marks_read(paths: WeekPaths) -> dict[str, str]:
+    """The same as they were before the week's rows were read; what could not be read is not among them."""
+    marks = recorded(paths.waveforms_manifest, WEEK_STEP).result
+    return dict(marks) if isinstance(marks, dict) else {}
 
 
 def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sampling) -> WeekQuality:
     """What the week's Parquet file holds and lacks; the file is made only if it is not current.
 
-    Every recording has been through `ingest_hour`. Each instant is used once: of two rows the one whose
-    waveform is sound, then the one with more cycles, then the one of the earlier file. NothingUsableError if
-    there is no row.
+    Every recording has been through `ingest_hour`. Each instant is used once
+    (`nilm.recordings.overlaps`). NothingUsableError if there is no row.
     """
-    pieces = {recording: paths.hour_piece(recording) for recording in recordings}
-    step = store.Step(
+    hours = {recording: paths.hour_piece(recording).with_suffix(".json") for recording in recordings}
+    timed = {file: hour for file, hour in hours.items() if ukdale.hour_start_s(file.name) is not None}
+    step = Step(
         WEEK_STEP,
-        inputs={file.name: store.digest(piece.with_suffix(".json")) for file, piece in pieces.items()},
+        inputs={
+            ukdale.shown_name(file): files.digest(hour) if file in timed else NO_TIME
+            for file, hour in hours.items()
+        },
         options=asdict(sampling),
-        code=store.code_version(__name__),
+        version=versions.INGEST,
     )
-    reason = store.why_redo(paths.manifest, step)
-    if reason is None:
-        return read_quality(paths.quality)
-    log.info("%s %s: assembling the week (%s)", paths.house, paths.week, _shortened(reason))
+    reason = why_redo(paths.waveforms_manifest, step)
+    if reason is None and (known := _known_quality(paths.quality)) is not None:
+        return known
+    log.info("%s: assembling the week (%s)", paths, _shortened(reason))
     records: list[HourRecord] = []
     tables: list[WeekTable] = []
-    for recording, piece in pieces.items():
-        record = HourRecord(**store.recorded_result(piece.with_suffix(".json"), HOUR_STEP))
-        if not record.left_out:
-            table = _rows_of_week(read_piece(piece), paths.week)
+    marks: dict[str, str] = {}
+    calibrations: set[str] = set()
+    for recording in recordings:
+        if recording not in timed:
+            records.append(left_out(recording, NO_TIME))
+            marks[ukdale.shown_name(recording)] = NO_TIME
+            continue
+        entry = recorded(timed[recording], HOUR_STEP)
+        marks |= {name: mark for name, mark in entry.inputs.items() if name != CALIBRATION}
+        calibrations.add(entry.inputs.get(CALIBRATION, ""))
+        hour = HourRecord.from_json(entry.result)
+        if not hour.left_out:
+            table = _rows_of_week(read_piece(paths.hour_piece(recording)), paths.week)
             if len(table):
                 tables.append(table)
             elif recording.parent != paths.house_folder / paths.week.folder:
                 continue  # a neighbour's hour that does not reach into the week after all
             else:
-                record = replace(record, left_out="none of its rows lies in the week")
-        records.append(record)
+                hour = replace(hour, left_out="none of its rows lies in the week")
+        records.append(hour)
     if not tables:
         raise NothingUsableError(_nothing_usable(paths, records))
     offered = concatenate(tables)
-    table = _each_instant_once(offered)
+    table = each_instant_once(offered)
     quality = week_quality(
         records,
         house=paths.house,
         week=paths.week,
         interval_s=sampling.interval_s,
         start_utc=table.start_utc,
+        duration_s=table.duration_s,
         flags=table.flags,
-        rows_recorded_twice=len(offered) - len(table),
+        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
     )
     write_week(paths.waveforms, table)
-    store.write_json(paths.quality, quality.as_json())
-    store.record(paths.manifest, step, [paths.waveforms, paths.quality])
+    if len(calibrations) == 1:  # else it changed while the hours were read, and they are read again
+        marks[CALIBRATION] = calibrations.pop()
+    files.write_json(paths.quality, quality.as_json())
+    record(paths.waveforms_manifest, step, [paths.waveforms, paths.quality], result=marks)
     log.info(
-        "%s %s: %d of %d rows, %d of %d recordings left out",
-        paths.house,
-        paths.week,
+        "%s: %d rows for %.1f%% of the week, %d of %d recordings left out",
+        paths,
         quality.rows_present,
-        quality.rows_expected,
+        100 * quality.coverage,
         len(quality.files_left_out),
         len(records),
     )
@@ -195,26 +219,28 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
 
 
 def _rows_of_week(table: WeekTable, week: Week) -> WeekTable:
-    start, end = (np.datetime64(int(t.timestamp()), "s") for t in (week.start, week.end))
-    return table.take((table.start_utc >= start) & (table.start_utc < end))
-
-
-def _each_instant_once(offered: WeekTable) -> WeekTable:
-    order = np.lexsort((offered.source_file, -offered.n_cycles, ~offered.fit_for_use, offered.start_utc))
-    _, first = np.unique(offered.start_utc[order], return_index=True)
-    return offered.take(order[first])
+    """The rows that reach into the week, cut at its ends."""
+    return cut_to(table, float(week.start.timestamp()), float(week.end.timestamp()))
 
 
 def _nothing_usable(paths: WeekPaths, records: Sequence[HourRecord]) -> str:
     folder = paths.house_folder / paths.week.folder
     if not records:
-        return (
-            f"{paths.house} {paths.week}: no recording vi-<unix time>.flac in {folder}; copy the week there"
-        )
-    return f"{paths.house} {paths.week}: not one usable row in {folder}. {reasons_in_words(records)}"
+        return f"{paths}: no recording vi-<unix time>.flac in {folder}; copy the week there"
+    return f"{paths}: not one usable row in {folder}. {reasons_in_words(records)}"
 
 
-def _shortened(reason: str) -> str:
+def _known_quality(path: Path) -> WeekQuality | None:
+    """The week's quality as it was written; None if the file is damaged."""
+    try:
+        return read_quality(path)
+    except InputFileError as error:
+        log.warning("%s", error)
+        return None
+
+
+def _shortened(reason: str | None) -> str:
+    reason = reason or "damaged"
     return reason if len(reason) <= 200 else reason[:200] + " …"
 
 
@@ -234,20 +260,20 @@ def ingest_week(
     sampling = sampling or Sampling()
     ukdale.read_calibration(paths.calibration)  # one clear error, instead of one for each hour
     recordings = ukdale.week_hours(paths.house_folder, paths.week)
-    for folder in (paths.waveforms.parent, paths.hour_piece(Path("any")).parent):
-        store.remove_stale(folder)
+    for folder in (paths.waveforms.parent, paths.pieces):
+        files.remove_stale(folder)
 
-    ingest = partial(_ingest_or_give_up, paths=paths, sampling=sampling)
+    ingest = partial(ingest_hour_or_leave_out, paths=paths, sampling=sampling)
     try:
         with _pool(workers) as pool:
-            for done, record in enumerate(pool.map(ingest, recordings, chunksize=HOURS_AT_ONCE), start=1):
-                if record.left_out:
-                    log.warning("%s is left out: %s", record.source_file, record.left_out)
+            for done, hour in enumerate(pool.map(ingest, recordings, chunksize=HOURS_AT_ONCE), start=1):
+                if hour.left_out:
+                    log.warning("%s is left out: %s", hour.source_file, hour.left_out)
                 if progress:
                     progress(done, len(recordings))
     except BrokenExecutor as error:
         raise NilmError(
-            f"{paths.house} {paths.week}: one of {workers} workers was killed, perhaps for want of memory; "
+            f"{paths}: one of {workers} workers was killed, perhaps for want of memory; "
             "run again with fewer workers, what is done stays done"
         ) from error
     return assemble_week(paths, recordings, sampling=sampling)
@@ -262,16 +288,4 @@ def _pool(workers: int) -> Executor:
     if workers == 1 or threading.active_count() > 1 or sys.platform != "linux":
         return ThreadPoolExecutor(workers)
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_parent)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _ingest_or_give_up(recording: Path, *, paths: WeekPaths, sampling: Sampling) -> HourRecord:
-    piece = paths.hour_piece(recording)
-    try:
-        return ingest_hour(recording, piece, calibration_file=paths.calibration, sampling=sampling)
-    except OSError as error:
-        return give_up_hour(recording, piece, error)
+    return ProcessPoolExecutor(workers, context, initializer=begin_worker)

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm import results, store
+from nilm import results
 from nilm.errors import InputFileError
-from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s
+from nilm.files import MADE_ANEW, read_json
+from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
+from nilm.timeline import GAP_S, seconds
 
 TimeArray = NDArray[np.datetime64]
 
@@ -32,6 +34,7 @@ class Flag(IntFlag):
     ODD_FREQUENCY = 16
     ODD_VOLTAGE = 32
     DISTORTED = 64
+    CLIPPED_INRUSH = 128
 
 
 FLAG_MEANINGS: Mapping[Flag, str] = {
@@ -42,6 +45,7 @@ FLAG_MEANINGS: Mapping[Flag, str] = {
     Flag.ODD_FREQUENCY: "mains frequency outside 49.5 to 50.5 Hz",
     Flag.ODD_VOLTAGE: "voltage outside 150 to 300 V RMS",
     Flag.DISTORTED: "the voltage is no steady mains cycle: a disturbance or outage within the row's window",
+    Flag.CLIPPED_INRUSH: "the inrush before the row reached the converter's full scale: it was larger",
 }
 UNFIT = Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT | Flag.DISTORTED  # the waveform itself is wrong
 
@@ -53,6 +57,15 @@ NOT_RECORDED = "not recorded"
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """A time of a recording that has no row, and why."""
+
+    start_s: float  # UNIX
+    duration_s: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class HourRecord:
     """What became of one recording."""
 
@@ -61,17 +74,35 @@ class HourRecord:
     duration_s: float = 0.0  # as far as known
     rows: int = 0
     left_out: str = ""  # why no row of it is used; empty if it is used
-    dropped: Mapping[str, str] = field(default_factory=dict)  # start of row, ISO → why it is missing
+    dropped: Sequence[Mapping[str, Any]] = field(default_factory=list)  # what `asdict` makes of `Dropped`
+    untimed: int = 0  # changes that are known only to lie between two probes
 
     def as_json(self) -> dict[str, Any]:
-        """The record as a JSON value; `HourRecord(**value)` gives it back."""
+        """The record as a JSON value; `HourRecord.from_json` gives it back."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "HourRecord":
+        """The record that `as_json` wrote; InputFileError if the value is none."""
+        try:
+            hour = cls(**value)
+            dropped = [Dropped(**entry) for entry in hour.dropped]
+        except TypeError as error:
+            raise InputFileError(f"not the record of an hour: {error}") from error
+        texts = [hour.source_file, hour.start_utc or "", hour.left_out, *(entry.reason for entry in dropped)]
+        numbers = [hour.duration_s, hour.rows, hour.untimed]
+        numbers += [number for entry in dropped for number in (entry.start_s, entry.duration_s)]
+        if not all(isinstance(text, str) for text in texts):
+            raise InputFileError("not the record of an hour: a text is none")
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise InputFileError("not the record of an hour: a number is none")
+        return hour
 
 
 def left_out(path: Path, reason: str) -> HourRecord:
     """The record of a recording of which nothing is used."""
     start_s = hour_start_s(path.name)
-    return HourRecord(path.name, None if start_s is None else iso(start_s), left_out=reason)
+    return HourRecord(shown_name(path), None if start_s is None else iso(start_s), left_out=reason)
 
 
 def iso(unix_s: float) -> str:
@@ -86,18 +117,19 @@ class WeekQuality:
     house: str
     week: str
     interval_s: int
-    rows_expected: int
+    rows_expected: int  # at least so many in a week without gaps: one in every interval
     rows_present: int
     rows_unfit: int  # present, with a flag that says that the waveform itself is wrong
     rows_clipped: int  # present, with clipped voltage, current or both
-    coverage: float  # rows_present / rows_expected
+    coverage: float  # share of the week's seconds that a row stands for
     flags: Mapping[str, int]  # rows by flag
     flag_meanings: Mapping[str, str]
-    gaps: Sequence[Mapping[str, Any]]  # {"start_utc", "end_utc", "rows", "reason"}, in order of time
+    gaps: Sequence[Mapping[str, Any]]  # {"start_utc", "end_utc", "seconds", "reason"}, in order of time
     hours_missing: Sequence[str]  # starts of UTC hours without one row
     files_left_out: Sequence[Mapping[str, str]]  # {"file", "reason"}
     overlaps: Sequence[Mapping[str, Any]]  # {"files": [a, b], "seconds"}: recorded twice, used once
-    rows_recorded_twice: int  # instants that two files offered; the better row is used
+    seconds_recorded_twice: float  # that two files offered; the better row is used
+    changes_untimed: int  # known only to lie between two probes, in hours with more changes than reads
     notes: Sequence[str]
     hours: Sequence[Mapping[str, Any]]  # every HourRecord
 
@@ -122,7 +154,7 @@ class WeekQuality:
 def read_quality(path: Path) -> WeekQuality:
     """The quality of a week from its JSON file; InputFileError if it is not one."""
     try:
-        return WeekQuality(**store.read_json(path))
+        return WeekQuality(**read_json(path, cure=MADE_ANEW))
     except TypeError as error:
         raise InputFileError(
             f"{path} is not the quality of a week: {error}; ingest the week again"
@@ -136,87 +168,97 @@ def week_quality(
     week: Week,
     interval_s: int,
     start_utc: TimeArray,
+    duration_s: NDArray[np.float64],
     flags: NDArray[np.uint16],
-    rows_recorded_twice: int,
+    seconds_recorded_twice: float,
 ) -> WeekQuality:
-    """The quality of a week from its recordings' records and the rows it holds (`start_utc`, `flags`)."""
+    """The quality of a week from its recordings' records and the rows that it holds."""
     first_s, last_s = int(week.start.timestamp()), int(week.end.timestamp())
-    expected = np.arange(-(-first_s // interval_s) * interval_s, last_s, interval_s)
-    present_s = start_utc.astype("datetime64[s]").astype(np.int64)
-    missing = expected[~np.isin(expected, present_s)]
+    n_rows = len(start_utc)
+    start_s = seconds(start_utc)
     hours = np.arange(first_s, last_s, HOUR_S)
-    hours_missing = hours[~np.isin(hours, present_s // HOUR_S * HOUR_S)]
+    empty = np.searchsorted(start_s, hours + HOUR_S) == np.searchsorted(start_s + duration_s, hours, "right")
+    untimed = sum(record.untimed for record in records)
     counts = {flag.name or "": int(np.count_nonzero(flags & flag)) for flag in Flag}
     overlaps = _overlaps(records)
     return WeekQuality(
         house=house,
         week=str(week),
         interval_s=interval_s,
-        rows_expected=len(expected),
-        rows_present=len(present_s),
+        rows_expected=(last_s - first_s) // interval_s,
+        rows_present=n_rows,
         rows_unfit=int(np.count_nonzero(flags & UNFIT)),
         rows_clipped=int(np.count_nonzero(flags & (Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT))),
-        coverage=len(present_s) / len(expected),
+        coverage=float(duration_s.sum()) / (last_s - first_s),
         flags=counts,
         flag_meanings={flag.name or "": meaning for flag, meaning in FLAG_MEANINGS.items()},
-        gaps=_gaps(missing, _reasons(records), interval_s),
-        hours_missing=[iso(s) for s in hours_missing],
+        gaps=_gaps(_holes(start_s, duration_s, (first_s, last_s)), _reasons(records)),
+        hours_missing=[iso(s) for s in hours[empty]],
         files_left_out=[{"file": r.source_file, "reason": r.left_out} for r in records if r.left_out],
         overlaps=overlaps,
-        rows_recorded_twice=rows_recorded_twice,
-        notes=_notes(counts, len(present_s), overlaps),
+        seconds_recorded_twice=seconds_recorded_twice,
+        changes_untimed=untimed,
+        notes=_notes(counts, n_rows, overlaps, untimed),
         hours=[record.as_json() for record in records],
     )
 
 
-def _reasons(records: Sequence[HourRecord]) -> "_Reasons":
-    dropped = {
-        int(np.datetime64(start.removesuffix("Z"), "s").astype(np.int64)): reason
+@dataclass(frozen=True)
+class _Span:
+    """A time that is missing for this reason."""
+
+    start_s: float
+    end_s: float
+    reason: str
+
+
+def _reasons(records: Sequence[HourRecord]) -> list[_Span]:
+    """Why times are missing: their rows were dropped, or their file left out; earlier reasons go first."""
+    spans = [
+        _Span(d["start_s"], d["start_s"] + d["duration_s"], d["reason"])
         for record in records
-        for start, reason in record.dropped.items()
-    }
-    spans = []
+        for d in record.dropped
+    ]
     for record in records:
         start_s = hour_start_s(record.source_file)
         if record.left_out and start_s is not None:
             # A file that cannot be read does not say how long it was: an hour, as all are.
-            spans.append((start_s, start_s + (record.duration_s or HOUR_S), record))
-    return _Reasons(dropped, spans)
+            end_s = start_s + (record.duration_s or HOUR_S)
+            spans.append(_Span(start_s, end_s, f"{record.source_file} left out: {record.left_out}"))
+    return spans
 
 
-@dataclass(frozen=True)
-class _Reasons:
-    """Why an instant is missing: its row was dropped, its file left out, or nothing was recorded."""
-
-    dropped: Mapping[int, str]  # by instant, in UNIX seconds
-    spans: Sequence[tuple[float, float, HourRecord]]
-
-    def of(self, instant_s: int) -> str:
-        if (reason := self.dropped.get(instant_s)) is not None:
-            return reason
-        for start_s, end_s, record in self.spans:
-            if start_s <= instant_s < end_s:
-                return f"{record.source_file} left out: {record.left_out}"
-        return NOT_RECORDED
+def _holes(
+    start_s: NDArray[np.float64], duration_s: NDArray[np.float64], week_s: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """The times of the week that no row stands for, each longer than what counts as a gap."""
+    begin = np.append(start_s, week_s[1])
+    end = np.concatenate([[week_s[0]], start_s + duration_s])
+    missing = begin - end > GAP_S
+    return list(zip(end[missing].tolist(), begin[missing].tolist(), strict=True))
 
 
-def _gaps(missing: NDArray[np.int64], reasons: _Reasons, interval_s: int) -> list[dict[str, Any]]:
-    """Runs of missing instants with one reason."""
-    runs: list[tuple[int, int, str]] = []  # start, end, reason
-    for instant in missing.tolist():
-        reason = reasons.of(instant)
-        start = instant
-        if runs and runs[-1][1:] == (instant, reason):
-            start = runs.pop()[0]
-        runs.append((start, instant + interval_s, reason))
+def _gaps(holes: Sequence[tuple[float, float]], spans: Sequence[_Span]) -> list[dict[str, Any]]:
+    """The holes, cut where their reason changes."""
+    runs: list[_Span] = []
+    for begin_s, end_s in holes:
+        inside = [s for s in spans if s.end_s > begin_s and s.start_s < end_s]
+        edges = {t for s in inside for t in (s.start_s, s.end_s) if begin_s < t < end_s}
+        for low, high in pairwise(sorted({begin_s, end_s, *edges})):
+            middle = (low + high) / 2
+            reason = next((s.reason for s in inside if s.start_s <= middle < s.end_s), NOT_RECORDED)
+            if runs and runs[-1].end_s == low and (runs[-1].reason == reason or high - low <= GAP_S):
+                runs[-1] = _Span(runs[-1].start_s, high, runs[-1].reason)
+            else:
+                runs.append(_Span(low, high, reason))
     return [
         {
-            "start_utc": iso(start),
-            "end_utc": iso(end),
-            "rows": (end - start) // interval_s,
-            "reason": reason,
+            "start_utc": iso(run.start_s),
+            "end_utc": iso(run.end_s),
+            "seconds": round(run.end_s - run.start_s, 1),
+            "reason": run.reason,
         }
-        for start, end, reason in runs
+        for run in runs
     ]
 
 
@@ -231,7 +273,7 @@ def _overlaps(records: Sequence[HourRecord]) -> list[dict[str, Any]]:
     return overlaps
 
 
-def _notes(counts: Mapping[str, int], n_rows: int, overlaps: Sequence[Any]) -> list[str]:
+def _notes(counts: Mapping[str, int], n_rows: int, overlaps: Sequence[Any], untimed: int) -> list[str]:
     notes = [
         f"{count} of {n_rows} rows: {FLAG_MEANINGS[Flag[name]]}" for name, count in counts.items() if count
     ]
@@ -239,6 +281,11 @@ def _notes(counts: Mapping[str, int], n_rows: int, overlaps: Sequence[Any]) -> l
         notes.append("every row's voltage is implausible: check adc_scale in calibration.cfg")
     if overlaps:
         notes.append(f"{len(overlaps)} pairs of files overlap; each instant is used once")
+    if untimed:
+        notes.append(
+            f"{untimed} changes are known only to lie between two probes: their hours hold more changes than "
+            "reads_per_hour allows to time"
+        )
     return notes
 
 

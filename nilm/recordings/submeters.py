@@ -3,6 +3,7 @@
 Owns the resampling and the choice of channels. The files' format is `nilm.recordings.ukdale`'s business.
 """
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError
-from nilm.recordings.ukdale import channel_file, read_channel, read_labels
+from nilm.recordings.ukdale import Week, channel_file, read_channel, read_labels, readings_between
 from nilm.results import TimeArray
 from nilm.timeline import seconds
 
@@ -28,16 +29,33 @@ class Submeter:
     watts: NDArray[np.float64]  # (N,) mean over the row; NaN where it has no reading
 
 
-def submeter_files(house_folder: Path) -> list[Path]:
-    """The files that `read_submeters` would read and that exist: labels.dat and its channels."""
+def submeter_marks(house_folder: Path, week: Week) -> dict[str, str]:
+    """What of the submeters' files decides a week's report: digests of names and of readings in the week.
+
+    A channel's file holds years, so that readings of other weeks are not in its mark, and a channel without
+    readings in the week has none.
+    """
     labels = house_folder / "labels.dat"
     if not labels.is_file():
-        return []
+        return {}
     try:
         channels = read_labels(labels)
-    except InputFileError:
-        return [labels]
-    return [labels, *(p for c in channels if (p := channel_file(house_folder, c)).is_file())]
+    except InputFileError as error:
+        return {labels.name: f"unreadable: {error}"}
+    marks = {labels.name: "readable"}
+    between_s = (week.start.timestamp(), week.end.timestamp())
+    for channel, name in channels.items():
+        path = channel_file(house_folder, channel)
+        try:
+            part = readings_between(path, between_s)
+        except FileNotFoundError:
+            part, marks[path.name] = b"", "absent"  # which the report says
+        except OSError as error:  # the week goes on without it, and is current only until it can be read
+            marks[path.name] = f"unreadable: {error.strerror}"
+            continue
+        if part:
+            marks[path.name] = f"sha256:{hashlib.sha256(name.encode() + part).hexdigest()}"
+    return marks
 
 
 def read_submeters(
@@ -68,7 +86,7 @@ def read_submeters(
             notes.append(f"Submeter {channel} ({name}) was left out: {error}")
             continue
         watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, duration_s=duration_s)
-        found.append(Submeter(channel, name, watts))
+        found.append(Submeter(channel, name.replace("_", " "), watts))  # labels.dat has no blanks in names
     return found, tuple(notes)
 
 

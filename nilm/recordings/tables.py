@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError
+from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
-from nilm.store import atomic_path
 from nilm.timeline import gaps_before, holes_before_s
 
 Float32Array = NDArray[np.float32]

@@ -28,7 +28,13 @@ EVER = (-math.inf, math.inf)
 DEFAULT_ADC_SCALE = 2.0**31  # houses 1 and 2: 24-bit samples stored in 32; house 5: 2**15
 
 _WEEK = re.compile(r"(\d{4})-wk(\d{2})", re.ASCII)
-_HOUR_NAME = re.compile(r"vi-(\d+(?:_\d+)?)\.flac", re.ASCII)
+_HOUR_NAME = re.compile(r"vi-(\d{1,10}(?:_\d{1,9})?)\.flac", re.ASCII)
+# Times are nanoseconds since 1970 in 64 bits, which end in April 2262.
+FIRST_WEEK, LAST_WEEK = (1970, 2), (2261, 52)
+_LAST_S = 9_214_473_600.0  # the end of the last week
+MOST_FULL_SCALE = 1e6  # volts or amperes
+MOST_DIGITS = 6  # of a submeter's channel
+MIN_SHARE_S = 60.0  # a recording that reaches less far into a week does not make it one with recordings
 _HOUSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 
 
@@ -50,7 +56,10 @@ class Week:
         try:
             date.fromisocalendar(self.year, self.number, 1)
         except ValueError as error:
-            raise OptionError(f"there is no week {self.year}-wk{self.number:02d}: {error}") from error
+            raise OptionError(f"there is no week {self}: {error}") from error
+        if not FIRST_WEEK <= (self.year, self.number) <= LAST_WEEK:
+            first, last = (f"{year}-wk{number:02d}" for year, number in (FIRST_WEEK, LAST_WEEK))
+            raise OptionError(f"weeks run from {first} to {last}, as far as times are kept; got {self}")
 
     @classmethod
     def parse(cls, text: str) -> "Week":
@@ -68,7 +77,7 @@ class Week:
         return cls(calendar.year, calendar.week)
 
     def __str__(self) -> str:
-        return f"{self.year}-wk{self.number:02d}"
+        return f"{self.year:04d}-wk{self.number:02d}"
 
     @property
     def start(self) -> datetime:
@@ -83,13 +92,20 @@ class Week:
 
     @property
     def next(self) -> "Week":
-        """The week after."""
+        """The week after; OptionError after the last."""
         return Week.of(self.end)
 
     @property
     def previous(self) -> "Week":
-        """The week before."""
+        """The week before; OptionError before the first."""
         return Week.of(self.start - timedelta(days=7))
+
+    @property
+    def neighbours(self) -> "list[Week]":
+        """The weeks before and after, as far as there are any."""
+        here = (self.year, self.number)
+        before = [] if here == FIRST_WEEK else [self.previous]
+        return before if here == LAST_WEEK else [*before, self.next]
 
     @property
     def folder(self) -> Path:
@@ -106,16 +122,25 @@ def parse_weeks(text: str) -> list[Week]:
         end = Week.parse(last) if colon else start
         if end < start:
             raise OptionError(f"the range {part.strip()!r} ends before it starts; write {last}:{first}")
-        while start <= end:
-            weeks.append(start)
-            start = start.next
+        weeks.append(start)
+        while weeks[-1] < end:
+            weeks.append(weeks[-1].next)
     return weeks
 
 
 def hour_start_s(name: str) -> float | None:
-    """The UNIX time (s, UTC) in a recording's name, `vi-1421625600_123456.flac`; None if it holds none."""
+    """The UNIX time (s, UTC) in a recording's name, `vi-1421625600_123456.flac`; None if it holds none.
+
+    None also for a time beyond the last week, and for more digits than any recorder writes.
+    """
     match = _HOUR_NAME.fullmatch(name)
-    return float(match[1].replace("_", ".")) if match else None
+    start_s = float(match[1].replace("_", ".")) if match else math.inf
+    return start_s if start_s < _LAST_S else None
+
+
+def shown_name(path: Path) -> str:
+    """A file's name as text that every file of ours can hold, also where it is not UTF-8."""
+    return path.name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def week_hours(house_folder: Path, week: Week) -> list[Path]:
@@ -127,7 +152,7 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
     """
     hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
     earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp()
-    for neighbour in (week.previous, week.next):
+    for neighbour in week.neighbours:
         for path in (house_folder / neighbour.folder).glob("vi-*.flac"):
             start_s = hour_start_s(path.name)
             if start_s is not None and earliest < start_s < latest:
@@ -136,16 +161,29 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
 
 
 def weeks_present(house_folder: Path) -> list[Week]:
-    """The weeks whose folder holds at least one `*.flac`, in order of time; other folders are passed over."""
+    """The weeks whose folder holds at least one recording of the week, in order of time.
+
+    A recording whose name has a time outside of the week does not count: the recorder named folders by
+    London's clock, so that in summer the last hour of a Sunday lies alone in the next week's folder until
+    more follow. One whose name has no time counts, so that somebody is told. Other folders are passed over.
+    """
     weeks = set()
     for folder in house_folder.glob("[0-9][0-9][0-9][0-9]/wk[0-9][0-9]"):
         try:
             week = Week(int(folder.parent.name), int(folder.name[2:]))
         except OptionError:
             continue
-        if next(folder.glob("*.flac"), None) is not None:
+        if any(_may_hold(week, path.name) for path in folder.glob("*.flac")):
             weeks.add(week)
     return sorted(weeks)
+
+
+def _may_hold(week: Week, name: str) -> bool:
+    """Whether a recording, an hour long as they all are, may hold more than a moment of the week."""
+    start_s = hour_start_s(name)
+    if start_s is None:
+        return not name.startswith(".")
+    return week.start.timestamp() < start_s + HOUR_S - MIN_SHARE_S and start_s < week.end.timestamp()
 
 
 @dataclass(frozen=True)
@@ -178,10 +216,15 @@ def read_calibration(path: Path) -> Calibration:
     if not parser.has_section("Calibration"):
         raise InputFileError(f"{path} has no section [Calibration]; found {parser.sections()}")
     adc_scale = _positive(parser, path, "adc_scale", default=DEFAULT_ADC_SCALE)
-    return Calibration(
-        volts_per_sample=_positive(parser, path, "volts_per_adc_step") * adc_scale,
-        amps_per_sample=_positive(parser, path, "amps_per_adc_step") * adc_scale,
-    )
+    full_scale = {}
+    for key in ("volts_per_adc_step", "amps_per_adc_step"):
+        full_scale[key] = _positive(parser, path, key) * adc_scale
+        if full_scale[key] > MOST_FULL_SCALE:
+            raise InputFileError(
+                f"{path}: {key} × adc_scale gives a full scale of {full_scale[key]:.3g}, more than any meter "
+                f"measures ({MOST_FULL_SCALE:g}); correct {key} or adc_scale"
+            )
+    return Calibration(full_scale["volts_per_adc_step"], full_scale["amps_per_adc_step"])
 
 
 def _positive(
@@ -225,13 +268,8 @@ def read_mains(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
 
 
 def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) -> Series:
-    first_s, end_s = between_s
     try:
-        with path.open("rb") as file:
-            start = first_line_from(file, first_s)
-            stop = first_line_from(file, end_s)
-            file.seek(start)
-            text = file.read(max(stop - start, 0)).decode("utf-8", errors="replace")
+        text = readings_between(path, between_s).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     lines = [line for line in text.splitlines() if line.strip()]
@@ -239,6 +277,16 @@ def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) ->
     table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
     _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
+
+
+def readings_between(path: Path, between_s: tuple[float, float]) -> bytes:
+    """The lines of a meter's file from the first to before the second time (UNIX s), as they stand."""
+    first_s, end_s = between_s
+    with path.open("rb") as file:
+        start = first_line_from(file, first_s)
+        stop = first_line_from(file, end_s)
+        file.seek(start)
+        return file.read(max(stop - start, 0))
 
 
 def first_line_from(file: BinaryIO, time_s: float) -> int:
@@ -299,7 +347,12 @@ def read_labels(path: Path) -> dict[int, str]:
             continue
         channel, _, name = line.strip().partition(" ")
         if not (channel.isascii() and channel.isdigit() and name.strip()):
-            raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r}")
+            raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r:.200}")
+        if len(channel) > MOST_DIGITS:
+            raise InputFileError(
+                f"{path}, line {number}: a channel has at most {MOST_DIGITS} digits, got {channel!r:.40}; "
+                "correct the line"
+            )
         if int(channel) in labels:
             raise InputFileError(f"{path}, line {number}: channel {channel} has a name already")
         labels[int(channel)] = name.strip()

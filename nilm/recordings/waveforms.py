@@ -1,16 +1,21 @@
-"""One phase-locked, calibrated mains cycle per instant from an hour-long recording, by seeking in it.
+"""Phase-locked, calibrated mains cycles from an hour-long recording, by seeking in it.
 
 Owns the reading of FLAC and the measures of a row. Which files there are is `nilm.recordings.ukdale`, the
 arithmetic of the phase lock `nilm.recordings.phase_lock`, the words of what is wrong
 `nilm.recordings.quality`. Recordings are only read.
 
-A row at the instant t, a multiple of the interval in UTC, is measured over the window [t, t + 0.225 s]: up to
-ten whole cycles from the first rising zero crossing on. Nothing else of the hour is decoded.
+A row that is measured at the instant t covers the window [t, t + 0.225 s]: up to ten whole cycles from the
+first rising zero crossing on. On the plain grid t is every multiple of the interval in UTC. Otherwise the
+recording is also probed for changes, and every time without one gets a row
+(docs/decisions/0190-adaptive-reading.md). Nothing else of the hour is decoded.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -19,9 +24,13 @@ from numpy.typing import NDArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings import quality
 from nilm.recordings.phase_lock import average_cycles, fit_fundamental
-from nilm.recordings.quality import Flag
+from nilm.recordings.probes import probe_grid, probe_samples
+from nilm.recordings.quality import Dropped, Flag
+from nilm.recordings.stretches import cut_into_rows
+from nilm.recordings.switch_times import find_switches
 from nilm.recordings.tables import WeekTable, concatenate
-from nilm.recordings.ukdale import Calibration, hour_start_s
+from nilm.recordings.ukdale import HOUR_S, Calibration, hour_start_s
+from nilm.timeline import utc
 
 RATE_HZ = 16_000
 CHANNELS = 2  # left is voltage, right is current
@@ -31,6 +40,7 @@ FULL_SCALE = 1 - 2**-15
 BATCH_SAMPLES = 250_000  # in memory at a time, whatever the file's length and the interval
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 FlagArray = NDArray[np.uint16]
 
 
@@ -38,9 +48,12 @@ FlagArray = NDArray[np.uint16]
 class Sampling:
     """How rows are taken."""
 
-    interval_s: int = 120  # 1 to 3600, a divisor of an hour
+    interval_s: int = 120  # at least one row is measured in every interval; 1 to 3600, a divisor of an hour
     n_points: int = 320  # D, 16 to 4096
     n_cycles: int = 10  # averaged per row, 3 to 50
+    probe_s: float = 10.0  # from look to look for changes, 1 to 600; 0 is the plain grid, without looking
+    edge_s: float = 0.1  # to which a change is timed, 0.02 to 5
+    reads_per_hour: int = 3000  # looks for changes in an hour, 100 or more; then changes stay untimed
 
     def __post_init__(self) -> None:
         if not (1 <= self.interval_s <= 3600 and 3600 % self.interval_s == 0):
@@ -49,6 +62,12 @@ class Sampling:
             raise OptionError(f"n_points must be 16 to 4096, got {self.n_points}")
         if not FEWEST_CYCLES <= self.n_cycles <= 50:
             raise OptionError(f"n_cycles must be {FEWEST_CYCLES} to 50, got {self.n_cycles}")
+        if not (self.probe_s == 0 or 1 <= self.probe_s <= 600):
+            raise OptionError(f"probe_s must be 1 to 600 s, or 0 for the plain grid, got {self.probe_s}")
+        if not 0.02 <= self.edge_s <= 5:
+            raise OptionError(f"edge_s must be 0.02 to 5 s, got {self.edge_s}")
+        if self.reads_per_hour < 100:
+            raise OptionError(f"reads_per_hour must be at least 100, got {self.reads_per_hour}")
 
     @property
     def window(self) -> int:
@@ -77,28 +96,46 @@ class Reading:
     """What one recording gave."""
 
     table: WeekTable
-    dropped: dict[str, str]  # start of row, ISO → why it has no row
+    dropped: list[Dropped]
     duration_s: float
+    untimed: int = 0  # changes that are not timed: the reads were spent
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows to measure, R of them: what each stands for, and which samples are read for it."""
+
+    start_s: FloatArray  # (R,) UNIX seconds
+    duration_s: FloatArray
+    begin: IntArray  # first sample
+    size: IntArray  # number of samples
+    inrush: FloatArray
+    inrush_s: FloatArray
+    flags: FlagArray  # known before the row is measured
+
+    def take(self, rows: Any) -> "_Rows":
+        return _Rows(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
 
 
 def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Reading:
     """The rows of one recording; UnusableRecordingError if there is not one.
 
-    Reads 0.2% of the file. A file cut off anywhere is noticed all the same: its last sample cannot be read.
+    A file cut off anywhere is noticed although little of it is read: its last sample cannot be read.
     """
     start_s = hour_start_s(path.name)
     if start_s is None:
         raise UnusableRecordingError("its name holds no time (expected vi-<unix time>.flac)")
     tables: list[WeekTable] = []
-    dropped: dict[str, str] = {}
+    dropped: list[Dropped] = []
     try:
         with _Recording(path) as recording:
             _check_format(recording)
             duration_s = recording.frames / RATE_HZ
-            for instants_s, samples in _windows(recording, start_s, sampling):
-                table, reasons = _measure(instants_s, samples, calibration, sampling, path.name)
+            rows, untimed = _rows_to_measure(recording, start_s, calibration, sampling)
+            for batch, samples in _windows(recording, rows):
+                table, reasons = _measure(batch, samples, start_s, calibration, sampling, path.name)
                 tables.append(table)
-                dropped |= reasons
+                dropped += reasons
     except soundfile.LibsndfileError as error:
         raise UnusableRecordingError(f"cannot be read as FLAC: {error.error_string}") from error
     if not tables:
@@ -108,9 +145,74 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     table = concatenate(tables)
     if not len(table):
         raise UnusableRecordingError(
-            "; ".join(f"{reason} in every row" for reason in sorted(set(dropped.values())))
+            "; ".join(f"{reason} in every row" for reason in sorted({d.reason for d in dropped}))
         )
-    return Reading(table.take(np.argsort(table.start_utc)), dropped, duration_s)
+    dropped.sort(key=lambda d: d.start_s)
+    return Reading(table.take(np.argsort(table.start_utc)), dropped, duration_s, untimed)
+
+
+def _rows_to_measure(
+    recording: _Recording, start_s: float, calibration: Calibration, sampling: Sampling
+) -> tuple[_Rows, int]:
+    """The rows of a recording, and how many changes are not timed."""
+    if sampling.probe_s == 0 or recording.frames < 2 * probe_samples(RATE_HZ):
+        return _plain_grid(recording.frames, start_s, sampling), 0
+    length_s = recording.frames / RATE_HZ
+    found = find_switches(
+        partial(_read, recording),
+        probe_grid(recording.frames, start_s, probe_s=sampling.probe_s, rate_hz=RATE_HZ),
+        rate_hz=RATE_HZ,
+        calibration=calibration,
+        edge_s=sampling.edge_s,
+        max_reads=math.ceil(sampling.reads_per_hour * length_s / HOUR_S),
+        full_scale=FULL_SCALE,
+    )
+    stretches = cut_into_rows(
+        found.time_s,
+        length_s=length_s,
+        first_grid_s=-start_s % sampling.interval_s,
+        interval_s=sampling.interval_s,
+        window_s=sampling.window / RATE_HZ,
+    )
+    begin = np.rint(stretches.window_s * RATE_HZ).astype(np.int64)
+    end = np.floor((stretches.start_s + stretches.duration_s) * RATE_HZ).astype(np.int64)
+    switch = np.searchsorted(
+        found.time_s, stretches.start_s
+    )  # the switch at a row's start, where there is one
+    begins = np.append(found.time_s, np.inf)[switch] == stretches.start_s
+    inrush, inrush_s, clipped = (
+        np.where(begins, np.append(values, 0)[switch], 0)
+        for values in (found.inrush, found.inrush_s, found.clipped)
+    )
+    rows = _Rows(
+        start_s=start_s + stretches.start_s,
+        duration_s=stretches.duration_s,
+        begin=begin,
+        size=np.minimum(end - begin, sampling.window),
+        inrush=inrush,
+        inrush_s=inrush_s,
+        flags=np.where(clipped, Flag.CLIPPED_INRUSH, 0).astype(np.uint16),
+    )
+    return rows, found.untimed
+
+
+def _plain_grid(frames: int, start_s: float, sampling: Sampling) -> _Rows:
+    """One row for each instant of the grid; a window that reaches over an edge of the file is cut there."""
+    interval_s, length = sampling.interval_s, sampling.window
+    end_s = start_s + frames / RATE_HZ
+    instants = np.arange(int(start_s // interval_s) * interval_s, int(end_s) + 1, interval_s)
+    first = np.rint((instants - start_s) * RATE_HZ).astype(np.int64)
+    begin, end = np.maximum(first, 0), np.minimum(first + length, frames)
+    none = np.zeros(len(instants))
+    return _Rows(
+        start_s=instants.astype(np.float64),
+        duration_s=np.full(len(instants), float(interval_s)),
+        begin=begin,
+        size=end - begin,
+        inrush=none,
+        inrush_s=none,
+        flags=none.astype(np.uint16),
+    )
 
 
 def _check_format(recording: _Recording) -> None:
@@ -134,38 +236,34 @@ def _check_format(recording: _Recording) -> None:
         raise UnusableRecordingError(f"truncated: the last of its {recording.frames} samples cannot be read")
 
 
-def _windows(
-    recording: _Recording, start_s: float, sampling: Sampling
-) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
-    """Instants (R,) in UNIX seconds and samples (R, S, 2), in batches of windows of one length S.
-
-    A window that reaches over an edge of the file is a batch of its own, if enough of it lies inside.
-    """
-    interval_s, length = sampling.interval_s, sampling.window
-    end_s = start_s + recording.frames / RATE_HZ
-    instants = np.arange(int(start_s // interval_s) * interval_s, int(end_s) + 1, interval_s)
-    first = np.rint((instants - start_s) * RATE_HZ).astype(np.int64)
-    begin, end = np.maximum(first, 0), np.minimum(first + length, recording.frames)
-    for size in np.unique(end - begin):
+def _windows(recording: _Recording, rows: _Rows) -> Iterator[tuple[_Rows, FloatArray]]:
+    """The rows and their samples (R, S, 2), in batches of windows of one length S, long enough for a row."""
+    for size in np.unique(rows.size):
         if size < _samples_for(FEWEST_CYCLES):
             continue
-        of_size = np.flatnonzero(end - begin == size)
-        for rows in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
-            samples = np.empty((len(rows), int(size), CHANNELS))
-            for index, row in enumerate(rows):
-                recording.seek(int(begin[row]))
-                if len(recording.read(out=samples[index])) != size:
-                    raise UnusableRecordingError(f"damaged: sample {begin[row]} cannot be read")
-            yield instants[rows], samples
+        of_size = np.flatnonzero(rows.size == size)
+        for batch in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
+            yield rows.take(batch), _read(recording, rows.begin[batch], int(size))
+
+
+def _read(recording: _Recording, begin: IntArray, size: int) -> FloatArray:
+    """Samples (R, size, 2) from each of these sample numbers on."""
+    samples = np.empty((len(begin), size, CHANNELS))
+    for index, first in enumerate(begin.tolist()):
+        recording.seek(first)
+        if len(recording.read(out=samples[index])) != size:
+            raise UnusableRecordingError(f"damaged: sample {first} cannot be read")
+    return samples
 
 
 def _measure(
-    instants_s: NDArray[np.int64],
+    rows: _Rows,
     samples: FloatArray,
+    start_s: float,
     calibration: Calibration,
     sampling: Sampling,
     name: str,
-) -> tuple[WeekTable, dict[str, str]]:
+) -> tuple[WeekTable, list[Dropped]]:
     """The rows that can be phase-locked, and why the others cannot; samples (R, S, 2) as read."""
     voltage = fit_fundamental(samples[:, :, 0], rate_hz=RATE_HZ)
     cycles, n_cycles = average_cycles(
@@ -184,10 +282,14 @@ def _measure(
         (quality.CUT_SHORT, n_cycles < FEWEST_CYCLES),
     )
     keep = ~np.any([wrong for _, wrong in problems], axis=0)
-    dropped = {
-        quality.iso(instants_s[row]): next(reason for reason, wrong in problems if wrong[row])
+    dropped = [
+        Dropped(
+            float(rows.start_s[row]),
+            float(rows.duration_s[row]),
+            next(reason for reason, wrong in problems if wrong[row]),
+        )
         for row in np.flatnonzero(~keep)
-    }
+    ]
     clipped_v, clipped_a = (np.any(np.abs(samples[:, :, c]) >= FULL_SCALE, axis=1) for c in range(CHANNELS))
     offset_v = np.abs(offset[:, 0]) * calibration.volts_per_sample
     flags = _flags(
@@ -203,22 +305,22 @@ def _measure(
     )
     fundamental_v, fundamental_a = (np.fft.rfft(wave, axis=1)[:, 1] for wave in (voltage_v, current_a))
     table = WeekTable(
-        start_utc=instants_s.astype("datetime64[s]").astype("datetime64[ns]"),
+        start_utc=utc(rows.start_s),
         current_a=current_a.astype(np.float32),
         voltage_v=voltage_v.astype(np.float32),
-        measured_utc=instants_s.astype("datetime64[s]").astype("datetime64[ns]"),
-        duration_s=np.full(len(instants_s), float(sampling.interval_s)),
+        measured_utc=utc(start_s + rows.begin / RATE_HZ),
+        duration_s=rows.duration_s,
         mains_hz=voltage.hz,
         rms_v=rms_v,
         rms_a=rms_a,
         active_w=np.mean(voltage_v * current_a, axis=1),
         reactive_var=2 * np.imag(fundamental_v * np.conj(fundamental_a)) / sampling.n_points**2,
         apparent_va=rms_v * rms_a,
-        inrush=np.zeros(len(instants_s)),
-        inrush_s=np.zeros(len(instants_s)),
+        inrush=rows.inrush,
+        inrush_s=rows.inrush_s,
         n_cycles=n_cycles.astype(np.int16),
-        source_file=np.full(len(instants_s), name),
-        flags=flags,
+        source_file=np.full(len(samples), name),
+        flags=flags | rows.flags,
         interval_s=sampling.interval_s,
     )
     return table.take(keep), dropped

@@ -10,15 +10,14 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from nilm.report import words
-from nilm.report.palette import Style, style_of
+from nilm.report.chart import Layer
+from nilm.report.palette import Style
 from nilm.report.svg import GROUND, MUTED, TEXT, drawing, hue_for_matplotlib, new_figure, svg_of
 from nilm.report.when import DAY_S, Window, binned
-from nilm.results import Appliance, FloatArray, WeekResult
+from nilm.results import FloatArray, WeekResult
 
 BIN_S = 900
 WIDE = (1040, 340)
-MOST_LAYERS = 8  # more would share hues, and no eye follows more layers
 
 
 def _day_axis(axes: Axes, window: Window) -> None:
@@ -26,54 +25,30 @@ def _day_axis(axes: Axes, window: Window) -> None:
     axes.set_xticks(range(window.days + 1), labels=[""] * (window.days + 1))
     axes.grid(visible=False, axis="x", which="minor")
     for d in range(window.days):
-        label = words.day(window.start + np.timedelta64(d * DAY_S, "s"), "%a %-d %b")
         axes.annotate(
-            label, (d + 0.5, 0), xycoords=("data", "axes fraction"), xytext=(0, -14),
+            window.day(d), (d + 0.5, 0), xycoords=("data", "axes fraction"), xytext=(0, -14),
             textcoords="offset points", ha="center", va="center", fontsize=10.5,
         )  # fmt: skip
 
 
-def own_layers(n: int) -> int:
-    """How many of `n` appliances get a layer of their own; the others share one, unless it is only one."""
-    return n if n <= MOST_LAYERS + 1 else MOST_LAYERS
-
-
-def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
-    """The appliances' power piled up against the metered power, in means of a quarter of an hour."""
-    by_size = sorted(result.appliances, key=lambda a: -abs(a.energy_kwh))  # what feeds in is large too
-    n_own = own_layers(len(by_size))
-    largest, others = by_size[:n_own], by_size[n_own:]
+def stacked_power(layers: Sequence[Layer], result: WeekResult, window: Window, *, name: str) -> Markup:
+    """The layers piled up against the metered power, in means of a quarter of an hour, without names."""
     days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
-    layers: list[tuple[Appliance | None, FloatArray]] = [
-        (a, binned(a.power_w, result, window, bin_s=BIN_S)) for a in largest
-    ]
-    if others:
-        rest = np.sum([a.power_w for a in others], axis=0)
-        layers.append((None, binned(rest, result, window, bin_s=BIN_S)))
-    # Always-on things lie at the bottom, so that what comes and goes is seen on a level base.
-    layers.sort(key=lambda layer: float(np.nanstd(layer[1])) / (abs(float(np.nanmean(layer[1]))) + 1e-9))
+    powers = [binned(layer.values, result, window, bin_s=BIN_S) for layer in layers]
     metered = binned(result.metered_w, result, window, bin_s=BIN_S)
     with drawing():
         figure = new_figure(WIDE)
-        axes = figure.add_axes((0.045, 0.1, 0.95, 0.74))
+        axes = figure.add_axes((0.045, 0.1, 0.95, 0.87))
         _day_axis(axes, window)
         axes.set_ylabel("power (kW)")
         for sign in (1, -1):  # what feeds in is piled up below zero
             base = np.zeros(len(metered))
-            for appliance, power in layers:
+            for layer, power in zip(layers, powers, strict=True):
                 part = np.where(sign * power > 0, power, 0.0) / 1000
                 if np.any(part):
-                    label = f"{len(others)} others" if appliance is None else _shortened(appliance.name)
-                    if appliance is None and sign < 0:
-                        label = "_others below zero"  # named above already; the underscore hides it
-                    style = None if appliance is None else style_of(appliance.colour)
-                    _layer(axes, days, base, base + part, style=style, label=label)
+                    _layer(axes, days, base, base + part, style=layer.style)
                     base = base + part
-        axes.stairs(metered / 1000, days, color=TEXT, linewidth=0.7, baseline=None, label="metered")
-        handles, labels = axes.get_legend_handles_labels()
-        axes.legend(
-            handles[::-1], labels[::-1], loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2
-        )
+        axes.stairs(metered / 1000, days, color=TEXT, linewidth=0.7, baseline=None)
         return svg_of(
             figure,
             name=name,
@@ -82,10 +57,8 @@ def stacked_power(result: WeekResult, window: Window, *, name: str) -> Markup:
         )
 
 
-def _layer(
-    axes: Axes, days: FloatArray, low: FloatArray, high: FloatArray, *, style: Style | None, label: str
-) -> None:
-    """One layer of the pile, from `low` to `high`, with its place in the legend."""
+def _layer(axes: Axes, days: FloatArray, low: FloatArray, high: FloatArray, *, style: Style | None) -> None:
+    """One layer of the pile, from `low` to `high`."""
     axes.stairs(
         high,
         days,
@@ -94,19 +67,12 @@ def _layer(
         facecolor=_face(style),
         linewidth=0,
         hatch=style.hatch or None if style else None,
-        label=label,
     )
 
 
 def _face(style: Style | None) -> str:
     """The fill of an appliance, or of all others together."""
     return MUTED if style is None else hue_for_matplotlib(style.hue)
-
-
-def _shortened(name: str, most: int = 24) -> str:
-    """A name fit for a legend; matplotlib hides labels that begin with an underscore."""
-    name = name.lstrip("_") or "unnamed"
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
@@ -136,27 +102,25 @@ def mains(result: WeekResult, window: Window, *, name: str) -> Markup:
 
 
 def energy_by_week(
-    weeks: Sequence[str], layers: Sequence[tuple[str, int | None, FloatArray]], *, name: str
+    weeks: Sequence[str], layers: Sequence[tuple[Style | None, FloatArray]], *, name: str
 ) -> Markup:
-    """Energy per appliance as bars, one bar per week; `layers` are (name, colour or None, kWh per week)."""
+    """Energy per appliance as bars, one bar per week; `layers` are (style or None, kWh per week)."""
     with drawing():
         figure = new_figure(WIDE)
-        axes = figure.add_axes((0.05, 0.1, 0.945, 0.74))
+        axes = figure.add_axes((0.05, 0.1, 0.945, 0.87))
         axes.set_ylabel("energy (kWh)")
         axes.grid(visible=False, axis="x")
         above, below = np.zeros(len(weeks)), np.zeros(len(weeks))
-        for label, colour, kwh in layers:
-            style = None if colour is None else style_of(colour)
+        for style, kwh in layers:
             base = np.where(kwh >= 0, above, below)
             axes.bar(
                 range(len(weeks)), kwh, 0.7, bottom=base, edgecolor=GROUND, linewidth=0.6,
-                facecolor=_face(style), hatch=style.hatch or None if style else None, label=_shortened(label),
+                facecolor=_face(style), hatch=style.hatch or None if style else None,
             )  # fmt: skip
             above, below = above + np.maximum(kwh, 0), below + np.minimum(kwh, 0)
         step = max(1, -(-len(weeks) // 14))
         axes.set_xticks(range(0, len(weeks), step), labels=weeks[::step])
         axes.set_xlim(-0.6, max(len(weeks), 4) - 0.4)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0.2)
         return svg_of(
             figure,
             name=name,

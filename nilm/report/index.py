@@ -1,10 +1,10 @@
 """The index of every house and week, and a house's page from week to week, from the files in `outputs/`.
 
-Owns what is compared between weeks: the energy of each appliance, which are new, which have gone. Reads
-only the summaries beside the reports. A week whose summary cannot be read is listed with the reason, never
-left out in silence.
+Owns what these pages list; what changed between weeks is found by `changes`. Reads only the summaries beside
+the reports. A week whose summary cannot be read is listed with the reason, never left out in silence.
 """
 
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 
-from nilm.errors import InputFileError, NilmError
+from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week
-from nilm.report import figures, palette
+from nilm.report import figures, palette, strips
+from nilm.report.changes import Arrivals, Comparison, arrivals, compare
+from nilm.report.chart import Layer, own_layers
 from nilm.report.page import environment
-from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary
-from nilm.results import FloatArray
+from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary, week_of
 
 _log = logging.getLogger(__name__)
 
@@ -52,11 +54,29 @@ class HouseLine:
 
     house: str
     weeks: tuple[WeekLine, ...]
+    spark: Markup  # metered energy by week
+    comparison: Comparison | None  # of the last week with those before it
 
     @property
     def link(self) -> str:
         """The house's folder, from the index."""
         return quote(self.house)
+
+    @property
+    def last(self) -> WeekLine:
+        """The newest week that can be read, else the newest."""
+        return next((week for week in self.weeks if week.summary is not None), self.weeks[0])
+
+    @property
+    def troubles(self) -> list[str]:
+        """Weeks that cannot be read, and weeks that are missing between others, in words."""
+        said = [f"{week.week}: {week.problem}" for week in self.weeks if week.summary is None]
+        for newer, older in itertools.pairwise(self.weeks):
+            days = (Week.parse(newer.week).start - Week.parse(older.week).start).days
+            if days > 7:
+                n = round(days / 7) - 1
+                said.append(f"{n} week{'' if n == 1 else 's'} without a report after {older.week}")
+        return said
 
 
 @dataclass(frozen=True)
@@ -65,9 +85,11 @@ class ApplianceRow:
 
     appliance_id: str
     name: str  # of the newest week that has it
+    earlier_names: tuple[str, ...]  # what older weeks called it
     style: palette.Style
-    colour: int
     kwh: tuple[float | None, ...]  # by week; None where it was not seen
+    trend: Markup
+    day: Markup | str  # typical day of the newest week that knows one
 
     @property
     def total(self) -> float:
@@ -77,24 +99,26 @@ class ApplianceRow:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a week has that the week before had not, and the other way round."""
+    """What came and went in a week."""
 
     week: WeekLine
-    new: tuple[str, ...]  # in no week before
-    back: tuple[str, ...]  # in an earlier week, not in the one before
-    vanished: tuple[str, ...]  # in the week before, not in this one
+    arrivals: Arrivals
     first: bool
 
 
 def render_index(outputs_root: Path) -> str:
-    """The page `outputs/index.html`: every house and week that has a report."""
+    """The page `outputs/index.html`: one line per house, and every week that has a report."""
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
-    houses = [HouseLine(folder.name, tuple(reversed(_weeks(folder)))) for folder in folders]
-    return (
-        environment()
-        .get_template("index.html")
-        .render(houses=[h for h in houses if h.weeks], others=_other_pages(outputs_root))
-    )
+    found = [(folder.name, _weeks(folder)) for folder in folders]
+    houses = [_house_line(house, weeks) for house, weeks in found if weeks]
+    return environment().get_template("index.html").render(houses=houses, others=_other_pages(outputs_root))
+
+
+def _house_line(house: str, weeks: Sequence[WeekLine]) -> HouseLine:
+    summaries = [week.summary for week in weeks if week.summary is not None]
+    spark = strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh")
+    comparison = compare(summaries[-1], summaries) if summaries else None
+    return HouseLine(house, tuple(reversed(weeks)), spark, comparison)
 
 
 def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
@@ -108,11 +132,12 @@ def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
 
 
 def render_house(outputs_root: Path, house: str) -> str:
-    """The page `outputs/<house>/index.html`: energy of each appliance by week, new and vanished ones."""
+    """The page `outputs/<house>/index.html`: energy of each appliance by week, its trend and typical day."""
     weeks = _weeks(outputs_root / house)
     read = [week for week in weeks if week.summary is not None]
     summaries = [week.summary for week in read if week.summary is not None]
     rows = _rows(summaries)
+    layers = _layers(rows)
     return (
         environment()
         .get_template("house.html")
@@ -121,8 +146,15 @@ def render_house(outputs_root: Path, house: str) -> str:
             weeks=weeks,
             read=read,
             rows=rows,
-            changes=[_changes(read, index) for index in reversed(range(len(read)))],
-            picture=figures.energy_by_week([w.week for w in read], _layers(rows), name="weeks")
+            layers=layers,
+            trend=strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh"),
+            changes=[
+                Changes(read[n], arrivals(summaries[n], summaries[:n]), first=n == 0)
+                for n in reversed(range(len(read)))
+            ],
+            picture=figures.energy_by_week(
+                [w.week for w in read], [(layer.style, layer.values) for layer in layers], name="weeks"
+            )
             if rows
             else "",
         )
@@ -134,7 +166,7 @@ def _weeks(folder: Path) -> list[WeekLine]:
     if not folder.is_dir():
         return []
     weeks = []
-    for path in sorted(p for p in folder.iterdir() if p.is_dir() and _is_week(p.name)):
+    for path in sorted(p for p in folder.iterdir() if p.is_dir() and week_of(p)):
         if not ((path / "report.html").is_file() or (path / FILE_NAME).is_file()):
             continue
         try:
@@ -145,57 +177,47 @@ def _weeks(folder: Path) -> list[WeekLine]:
     return weeks
 
 
-def _is_week(name: str) -> bool:
-    """Whether a folder is called like a week; other folders, a piece of music's, are none of a house."""
-    try:
-        Week.parse(name)
-    except NilmError:
-        return False
-    return True
-
-
 def _rows(summaries: Sequence[WeekSummary]) -> list[ApplianceRow]:
     """One row per appliance id, the largest first."""
-    newest: dict[str, ApplianceLine] = {}
+    lines: dict[str, list[ApplianceLine]] = {}
     for summary in summaries:
-        newest.update({line.appliance_id: line for line in summary.appliances})
+        for line in summary.appliances:
+            lines.setdefault(line.appliance_id, []).append(line)
     by_week = [{line.appliance_id: line.energy_kwh for line in s.appliances} for s in summaries]
     rows = [
-        ApplianceRow(
-            appliance_id=line.appliance_id,
-            name=line.name,
-            style=palette.style_of(line.colour),
-            colour=line.colour,
-            kwh=tuple(week.get(line.appliance_id) for week in by_week),
-        )
-        for line in newest.values()
+        _row(seen, tuple(week.get(appliance_id) for week in by_week)) for appliance_id, seen in lines.items()
     ]
     return sorted(rows, key=lambda row: (-row.total, row.appliance_id))
 
 
-def _layers(rows: Sequence[ApplianceRow]) -> list[tuple[str, int | None, FloatArray]]:
-    """(name, colour, kWh by week) of the largest appliances, and of all others together without a colour."""
+def _row(seen: Sequence[ApplianceLine], kwh: tuple[float | None, ...]) -> ApplianceRow:
+    """One appliance from its lines, oldest first, and its energy by week."""
+    newest = seen[-1]
+    profile = next((line for line in reversed(seen) if line.weekday_w and line.weekend_w), None)
+    return ApplianceRow(
+        appliance_id=newest.appliance_id,
+        name=newest.name,
+        earlier_names=tuple(dict.fromkeys(line.name for line in seen if line.name != newest.name)),
+        style=palette.style_of(newest.colour),
+        kwh=kwh,
+        trend=strips.spark(
+            [k or 0.0 for k in kwh], label=f"Trend of {newest.name}, kWh by week", colour=newest.colour
+        ),
+        day=strips.typical_day(
+            newest.name, newest.colour, np.array(profile.weekday_w), np.array(profile.weekend_w)
+        )
+        if profile
+        else "",
+    )
+
+
+def _layers(rows: Sequence[ApplianceRow]) -> list[Layer]:
+    """The largest appliances, and all others together without a colour, with their kWh by week."""
     rows = sorted(rows, key=lambda row: -abs(row.total))  # what feeds in is large too
     kwh = [np.array([k or 0.0 for k in row.kwh], dtype=np.float64) for row in rows]
-    n_own = figures.own_layers(len(rows))
-    layers: list[tuple[str, int | None, FloatArray]] = [
-        (row.name, row.colour, k) for row, k in zip(rows[:n_own], kwh, strict=False)
-    ]
+    n_own = own_layers(len(rows))
+    layers = [Layer(row.name, row.style, k) for row, k in zip(rows[:n_own], kwh, strict=False)]
     others = kwh[n_own:]
     if others:
-        layers.append((f"{len(others)} others", None, np.sum(others, axis=0)))
+        layers.append(Layer(f"{len(others)} others", None, np.sum(others, axis=0)))
     return layers
-
-
-def _changes(read: Sequence[WeekLine], index: int) -> Changes:
-    """What came and went in the week at `index`, against the weeks before it."""
-    lines = [{a.appliance_id: a.name for a in w.summary.appliances} if w.summary else {} for w in read]
-    this, last = lines[index], lines[index - 1] if index else lines[index]
-    ever = {appliance_id for week in lines[:index] for appliance_id in week} if index else set(this)
-    return Changes(
-        week=read[index],
-        new=tuple(name for i, name in this.items() if i not in ever),
-        back=tuple(name for i, name in this.items() if i in ever and i not in last),
-        vanished=tuple(name for i, name in last.items() if i not in this),
-        first=index == 0,
-    )

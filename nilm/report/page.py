@@ -1,8 +1,8 @@
 """The report of one house and week: a self-contained HTML page from a `WeekResult`.
 
 Owns which piece of the result stands where, and the environment of the templates; the drawings come from
-`figures` and `strips`, the sentences from `story`. No file is read or written but the package's own
-templates.
+`figures`, `chart` and `strips`, the sentences from `story` and `portrait`. No file is read or written but the
+package's own templates.
 """
 
 import base64
@@ -17,13 +17,20 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from nilm.report import figures, palette, story, strips, when, words
+from nilm.appliances.measures import ALWAYS_ON
+from nilm.report import figures, palette, portrait, story, strips, when, words
+from nilm.report.changes import compare
+from nilm.report.chart import bokeh_script, chart_data, power_layers
 from nilm.report.panels import Panels
+from nilm.report.summary import WeekSummary, summary_of
 from nilm.results import Activation, Appliance, Correction, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
 MOST_ACTIVATION_ROWS = 6_000
-MOST_OPEN = 15  # with more appliances, each one's card is folded under its name, and the later heat maps too
+MOST_OPEN = 15  # with more entries, each one's card is folded under its name
+SMALL_SHARE = 0.005  # of the energy used: a smaller appliance is folded away with others like it
+DOUBTFUL, DOUBTFUL_SHARE = 0.5, 0.03  # less sure than this, and less energy, likewise; large doubts are shown
+SAME_SHAPE = 0.995  # cosine of current and voltage above which the two curves lie on each other
 
 
 @cache
@@ -37,13 +44,13 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     folder = files("nilm.report") / "templates"
-    script = (folder / "page.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "chart")}
+    scripts["bokeh"] = bokeh_script()
     made.globals.update(
         # Our own files, which hold no data of a week.
-        script=Markup(script),  # noqa: S704
+        scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704
         style=Markup((folder / "style.css").read_text(encoding="utf-8")),  # noqa: S704
-        script_digest=f"sha256-{digest}",
+        digests={name: _digest(script) for name, script in scripts.items()},
         light=palette.css_variables(palette.LIGHT, palette.LIGHT_GROUND),
         dark=palette.css_variables(palette.DARK, palette.DARK_GROUND),
         is_mapping=lambda value: isinstance(value, Mapping),
@@ -60,10 +67,16 @@ def environment() -> jinja2.Environment:
         count_of=words.count,
         duration=words.duration,
         moment=words.moment,
+        change=words.change,
         confidence=words.confidence,
         correction=words.correction,
     )
     return made
+
+
+def _digest(script: str) -> str:
+    """A script's mark in the page's Content-Security-Policy: no other script runs."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 @dataclass(frozen=True)
@@ -75,16 +88,30 @@ class ApplianceView:
     style: palette.Style
     share: float | None  # of the energy used
     cost: float
+    power: str  # in words
     usual: str
     lengths: str
     row: Markup
+    week: Markup
+    day: Markup
     heat: Markup
     most_wh: float
     waveform: Markup
     trajectory: Markup
-    hours: Markup
+    always_on: bool
+    resistive: bool  # the voltage's shape lies behind the current's
     shown: tuple[Activation, ...]
     is_new: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the page: an appliance, or a machine with the parts that run only while it does."""
+
+    view: ApplianceView
+    parts: tuple[ApplianceView, ...]
+    energy_kwh: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -100,39 +127,47 @@ class CorrectionView:
     after: Markup
 
 
-def render_report(result: WeekResult) -> str:
-    """The page of `result` as HTML; the same result gives the same text."""
+def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
+    """The page of `result` as HTML, compared with those of `weeks` before it; equal inputs, equal text."""
     window = when.week_window(result)
     holes = when.gaps(result, window)
     panels = Panels(result.voltage_v, mains_hz=_mains_hz(result))
     views = [_appliance(result, index, window, holes, panels) for index in range(len(result.appliances))]
     by_id = {view.appliance.appliance_id: view for view in views}
+    entries = _entries(views, result.tariff_per_kwh)
+    shown, minor = _minor_apart(entries, result)
+    layers = power_layers(result)
     return (
         environment()
         .get_template("report.html")
         .render(
             result=result,
+            zone=window.zone,
             views=views,
-            ordered=_parts_under_machines(views),
+            entries=shown,
+            minor=minor,
             by_id=by_id,
+            comparison=compare(summary_of(result), weeks, seen=by_id.keys() - set(result.catalogue.new)),
             corrections=[
                 _correction(result, index, by_id, window, panels) for index in range(len(result.corrections))
             ],
-            day_names=[
-                words.day(window.start + np.timedelta64(d, "D"), "%a %-d %b") for d in range(window.days)
-            ],
-            sentences=story.three_sentences(result),
+            day_names=[window.day(d) for d in range(window.days + 1)],
+            sentences=story.three_sentences(result, window),
             cautions=story.cautions(result),
+            in_doubt=story.much_in_doubt(result),
+            doubts=story.doubts(result),
             explained=story.explained_share(result),
+            explained_words=story.explained_words(result),
             residual=story.residual(result.certainty),
             equivalents=story.equivalents(result.certainty),
-            missing=story.missing_hours(result.quality),
+            missing=story.missing_hours(result.quality, window.zone),
             mains=story.mains_words(result),
-            stacked=figures.stacked_power(result, window, name="stacked"),
+            layers=layers,
+            chart=chart_data(layers, result, window),
+            stacked=figures.stacked_power(layers, result, window, name="stacked"),
             mains_figure=figures.mains(result, window, name="mains"),
-            folded=len(views) > MOST_OPEN,
-            most_open=MOST_OPEN,
-            largest_kwh=max((abs(a.energy_kwh) for a in result.appliances), default=0.0) or 1.0,
+            folded=len(shown) > MOST_OPEN,
+            largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
             scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
         )
     )
@@ -157,42 +192,64 @@ def _appliance(
     most_rows = max(20, MOST_ACTIVATION_ROWS // len(result.appliances))
     return ApplianceView(
         appliance=appliance,
-        anchor=f"appliance-{index + 1}",
+        anchor=f"card-{appliance.appliance_id}",
         style=palette.style_of(appliance.colour),
         share=appliance.energy_kwh / result.used_kwh if result.used_kwh > 0 else None,
         cost=appliance.energy_kwh * result.tariff_per_kwh,
-        usual=usual,
-        lengths=story.run_lengths(appliance.activations),
+        power=portrait.power_said(appliance, result.duration_s),
+        usual=portrait.part_of_day(hours) or usual,
+        lengths=portrait.run_lengths(appliance, window),
         row=strips.activations_row(appliance, holes, window),
+        week=strips.power_strip(appliance, when.binned(appliance.power_w, result, window), holes, window),
+        day=strips.typical_day(appliance.name, appliance.colour, *hours.typical_w(window)),
         heat=strips.heat_map(appliance, hours, window, usual=usual),
         most_wh=float(np.abs(hours.energy_wh).max()),
         waveform=panels.waveform(appliance, name=f"wave-{index}"),
         trajectory=panels.trajectory(appliance, name=f"vi-{index}"),
-        hours=panels.hours_of_day(appliance, hours, usual=usual, name=f"day-{index}"),
+        always_on=appliance.kind == ALWAYS_ON,
+        resistive=abs(appliance.power_factor) > SAME_SHAPE,
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )
 
 
-def _parts_under_machines(views: list[ApplianceView]) -> list[ApplianceView]:
-    """The same views by energy, each likely part directly after its machine."""
-    ids = {view.appliance.appliance_id for view in views}
-    ordered: dict[str, ApplianceView] = {}  # by anchor, in the order of placing
+def _entries(views: Sequence[ApplianceView], tariff_per_kwh: float) -> list[Entry]:
+    """The views as entries, largest energy first; a part is in its machine's entry, with its own parts."""
+    machine_of = {view.appliance.appliance_id: view.appliance.part_of for view in views}
 
-    def place(view: ApplianceView) -> None:
-        if view.anchor in ordered:
-            return
-        ordered[view.anchor] = view
-        for part in views:
-            if part.appliance.part_of == view.appliance.appliance_id:
-                place(part)
+    def machine(appliance_id: str) -> str:
+        seen = {appliance_id}
+        while (host := machine_of[appliance_id]) in machine_of and host not in seen:
+            seen.add(host)
+            appliance_id = host
+        return min(seen) if host in seen else appliance_id  # parts of each other, should a result ever say so
 
+    members: dict[str, list[ApplianceView]] = {}
     for view in views:
-        if view.appliance.part_of not in ids:
-            place(view)
-    for view in views:  # parts of each other, should a result ever say so
-        place(view)
-    return list(ordered.values())
+        members.setdefault(machine(view.appliance.appliance_id), []).append(view)
+    entries = []
+    for host, group in members.items():
+        group.sort(key=lambda view: view.appliance.appliance_id != host)
+        kwh = sum(view.appliance.energy_kwh for view in group)
+        entries.append(Entry(group[0], tuple(group[1:]), kwh, kwh * tariff_per_kwh))
+    return sorted(entries, key=lambda entry: -entry.energy_kwh)
+
+
+def _minor_apart(entries: list[Entry], result: WeekResult) -> tuple[list[Entry], list[Entry]]:
+    """The entries to show, and those that are small or doubtful; one alone is not worth a fold."""
+    minor = [entry for entry in entries if _is_minor(entry, result)]
+    if len(minor) < 2:
+        return entries, []
+    return [entry for entry in entries if entry not in minor], minor
+
+
+def _is_minor(entry: Entry, result: WeekResult) -> bool:
+    """Whether an entry is small, or small enough for its doubt; never what an analyst has named."""
+    if entry.view.appliance.name_source == "analyst":
+        return False
+    share = abs(entry.energy_kwh) / result.used_kwh if result.used_kwh > 0 else 1.0
+    sure = entry.view.appliance.sure
+    return share < SMALL_SHARE or (sure is not None and sure < DOUBTFUL and share < DOUBTFUL_SHARE)
 
 
 def _correction(
@@ -220,7 +277,7 @@ def _correction(
         name=name,
         style=palette.style_of(colour),
         picture=panels.before_after(correction, who=name, colour=colour, name=f"hop-{index}"),
-        day=words.day(day.start, "%A %-d %B") if changed.any() else "",
+        day=day.day(0, "%A %-d %B") if changed.any() else "",
         before=strip(correction.on_before, "on and off before the correction"),
         after=strip(after, "on and off after the correction"),
     )

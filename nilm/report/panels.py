@@ -1,4 +1,4 @@
-"""The small figures of one appliance: current over the cycle, current against voltage, usual times.
+"""The small figures of one appliance: current over the cycle, and current against voltage.
 
 Owns their axes. A week has up to a hundred appliances and making axes is most of matplotlib's work, so the
 axes of each kind are made once per page and drawn again with every appliance's data.
@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from nilm.report.palette import style_of
 from nilm.report.svg import MUTED, RULE, drawing, hue_for_matplotlib, new_figure, svg_of
-from nilm.report.when import Hours
 from nilm.results import Appliance, Correction, FloatArray
 
 _SIZE = (340, 230)
@@ -56,7 +55,7 @@ class Panels:
         time_ms = np.linspace(0, cycle_ms, len(self._voltage))
         flat = np.zeros_like(time_ms)
         with drawing():
-            self._wave, self._loop, self._day, self._change = (new_figure(_SIZE) for _ in range(4))
+            self._wave, self._loop, self._change = (new_figure(_SIZE) for _ in range(3))
             axes = _cycle_axes(self._wave, cycle_ms)
             (self._shape,) = axes.plot(time_ms, flat, color=MUTED, linewidth=1, linestyle=_DASHED)
             (self._current,) = axes.plot(time_ms, flat, linewidth=2)
@@ -64,11 +63,6 @@ class Panels:
             axes.axhline(0, color=RULE, linewidth=1)
             axes.axvline(0, color=RULE, linewidth=1)
             (self._trajectory,) = axes.plot(self._voltage, flat, linewidth=1.8)
-            axes = _axes(self._day, x="hour of the day (UTC)", y="on (% of the time)")
-            axes.grid(visible=False, axis="x")
-            axes.set_xticks(range(0, 25, 6))
-            axes.set_xlim(0, 24)
-            self._hours = axes.stairs(np.zeros(24), range(25), fill=True, linewidth=0)
             axes = _cycle_axes(self._change, cycle_ms, top=0.86)
             (self._before,) = axes.plot(
                 time_ms, flat, color=MUTED, linewidth=1.6, linestyle=_DASHED, label="before"
@@ -103,17 +97,6 @@ class Panels:
                 name=name,
                 title=f"Current against voltage of {appliance.name}",
                 text=f"V-I trajectory over one mains cycle; power factor {appliance.power_factor:.2f}.",
-            )
-
-    def hours_of_day(self, appliance: Appliance, hours: Hours, *, usual: str, name: str) -> Markup:
-        """The share of each hour of the day in which the appliance is on, over the days that have data."""
-        percent = 100 * hours.share_on
-        with drawing():
-            self._hours.set_data(percent)
-            self._hours.set_facecolor(hue_for_matplotlib(style_of(appliance.colour).hue))
-            self._day.axes[0].set_ylim(0, 1.05 * float(percent.max()) or 1.0)
-            return svg_of(
-                self._day, name=name, title=f"Usual times of {appliance.name}", text=f"On {usual}, in UTC."
             )
 
     def before_after(self, correction: Correction, *, who: str, colour: int, name: str) -> Markup:

@@ -5,20 +5,20 @@ hold.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 
 import numpy as np
 from markupsafe import Markup
 
-from nilm.appliances.certainty import SURE_SUPPORT
-from nilm.appliances.naming import duration_words
 from nilm.report import words
-from nilm.results import Activation, Appliance, Certainty, Quality, WeekResult
+from nilm.report.when import DAY_S, Window
+from nilm.results import Appliance, Certainty, Quality, WeekResult
 
 MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
 LEAST_SUPPORT = 0.5
+LEAST_SURE = 0.6  # below it an appliance is a guess
+MUCH = 0.5  # of the appliances' energy: with more in doubt the page opens with that
 LEAST_COVERAGE = 0.5
-ODD_LENGTH = 2.0  # times the typical run: a longer one is worth a look
-LEAST_RUNS = 3
 _OTHERS = {
     "identifiable": "no other explanation fits the data",
     "not identifiable": "other explanations fit the data as well but are less plausible (section 6)",
@@ -30,36 +30,49 @@ def explained_share(result: WeekResult) -> float | None:
     return 1 - result.unexplained_kwh / result.used_kwh if result.used_kwh > 0 else None
 
 
-def span(result: WeekResult) -> str:
-    """The days that have data, in words."""
-    first, last = result.start_utc.min(), result.start_utc.max()
-    if first.astype("datetime64[D]") == last.astype("datetime64[D]"):
-        return f"On {words.day(first)}"
-    same_year = words.day(first, "%Y") == words.day(last, "%Y")
-    return f"From {words.day(first, '%A %-d %B' if same_year else '%A %-d %B %Y')} to {words.day(last)}"
+def explained_words(result: WeekResult) -> Markup:
+    """The share explained, for people: "all" where the appliances add up to the meter, or a little more."""
+    share = explained_share(result)
+    return words.data(share, "all") if share is not None and share > 0.9995 else words.percent(share)
 
 
-def three_sentences(result: WeekResult) -> tuple[Markup, Markup, Markup]:
+def span(result: WeekResult, window: Window) -> str:
+    """The days that have data, in words, by the house's clock."""
+    ends = window.seconds(result.start_utc) + result.duration_s - 1
+    first = max(int(window.seconds(result.start_utc.min()) // DAY_S), 0)
+    last = min(int(ends.max() // DAY_S), window.days - 1)
+    if first == last:
+        return f"On {window.day(first, '%A %-d %B %Y')}"
+    same_year = window.day(first, "%Y") == window.day(last, "%Y")
+    begin = window.day(first, "%A %-d %B" if same_year else "%A %-d %B %Y")
+    return f"From {begin} to {window.day(last, '%A %-d %B %Y')}"
+
+
+def three_sentences(result: WeekResult, window: Window) -> tuple[Markup, Markup, Markup]:
     """What was used, by what, and how far that can be trusted."""
-    cost = result.metered_kwh * result.tariff_per_kwh
-    generated = (
-        Markup("{} and generated {}; the meter counted ").format(
+    first = Markup("{}, {} {}").format(span(result, window), result.house, _used(result))
+    return first, _by_what(result), _how_sure(result)
+
+
+def _used(result: WeekResult) -> Markup:
+    """The energy and its cost; what was fed in more than used is worth money, not a negative cost."""
+    amount = words.money(abs(result.metered_kwh * result.tariff_per_kwh), result.currency)
+    at = words.money(result.tariff_per_kwh, result.currency)
+    counted = words.data(result.metered_kwh, f"{abs(result.metered_kwh):,.1f}\u00a0kWh")
+    if result.generated_kwh:
+        both = Markup("used {} and generated {}").format(
             words.fixed(result.used_kwh, 1, "kWh"), words.fixed(result.generated_kwh, 1, "kWh")
         )
-        if result.generated_kwh
-        else ""
-    )
-    nothing_told = result.metered_kwh < 0 and not generated
-    first = Markup("{}, {} {} {}{}, which is {} at {} per kWh.").format(
-        span(result),
-        result.house,
-        "fed in more than it used, in all" if nothing_told else "used",
-        generated,
-        words.fixed(result.metered_kwh, 1, "kWh"),
-        words.money(cost, result.currency),
-        words.money(result.tariff_per_kwh, result.currency),
-    )
-    return first, _by_what(result), _how_sure(result)
+        if result.metered_kwh < 0:
+            return Markup("{}; in all it fed in {}, worth {} at {} per kWh.").format(
+                both, counted, amount, at
+            )
+        return Markup("{}; the meter counted {}, which is {} at {} per kWh.").format(
+            both, counted, amount, at
+        )
+    if result.metered_kwh < 0:
+        return Markup("fed in more than it used: {}, worth {} at {} per kWh.").format(counted, amount, at)
+    return Markup("used {}, which is {} at {} per kWh.").format(counted, amount, at)
 
 
 def _by_what(result: WeekResult) -> Markup:
@@ -73,7 +86,9 @@ def _by_what(result: WeekResult) -> Markup:
     share = explained_share(result)
     explains = (
         Markup("explain{} {} of {}").format(
-            "s" if n == 1 else "", words.percent(share), "what was used" if result.generated_kwh else "it"
+            "s" if n == 1 else "",
+            explained_words(result),
+            "what was used" if result.generated_kwh else "it",
         )
         if share is not None
         else Markup("{} found").format("was" if n == 1 else "were")
@@ -101,7 +116,7 @@ def _how_sure(result: WeekResult) -> Markup:
 
 def _sure_of(appliances: Sequence[Appliance]) -> Markup:
     """Of how many appliances we are sure, and what share of their energy these hold."""
-    sure = [a for a in appliances if a.support >= SURE_SUPPORT and not a.not_told_apart_from]
+    sure = [a for a in appliances if words.is_sure(a)]
     if not sure:
         return Markup("We are {}").format("very sure of none of them" if appliances else "sure of nothing")
     if len(sure) == len(appliances):
@@ -119,7 +134,7 @@ def cautions(result: WeekResult) -> list[Markup]:
     """What an analyst must know before using any number of the page; empty in a good week."""
     found = []
     # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
-    passed_kwh = float(np.nansum(np.abs(result.metered_w))) * result.interval_s / 3.6e6
+    passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / 3.6e6
     if -result.unexplained_kwh > MOST_OVER * passed_kwh:
         found.append(
             Markup(
@@ -131,15 +146,16 @@ def cautions(result: WeekResult) -> list[Markup]:
         found.append(
             Markup(
                 "{} of the current is left over, more than the meter's noise: something in the house is not "
-                "explained by appliances that are on or off."
+                "explained."
             ).format(words.percent(result.certainty.relative_residual, 0))
         )
-    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if a.support < LEAST_SUPPORT)
-    energy = sum(abs(a.energy_kwh) for a in result.appliances)
-    if energy and doubtful > energy / 2:
+    if much_in_doubt(result):
         found.append(
-            Markup("{} of the appliances' energy is with appliances of which we are unsure.").format(
-                words.percent(doubtful / energy, 0)
+            Markup(
+                "{} of the appliances' energy is with appliances of which we are not sure; most of it: {}."
+            ).format(
+                words.percent(_doubtful_share(result), 0),
+                words.listed([_doubt(a) for a in doubts(result)[:3]]),
             )
         )
     if result.quality.coverage < LEAST_COVERAGE:
@@ -151,17 +167,38 @@ def cautions(result: WeekResult) -> list[Markup]:
     return found
 
 
-def run_lengths(activations: Sequence[Activation]) -> str:
-    """How long its runs are, and when the longest was if it stands out: a fault, or a mistake of ours."""
-    if not activations:
-        return "no run was long enough to count"
-    lengths = [run.duration_s for run in activations]
-    typical, longest = float(np.median(lengths)), int(np.argmax(lengths))
-    said = f"typically {duration_words(typical)}"
-    if lengths[longest] <= ODD_LENGTH * typical or len(lengths) < LEAST_RUNS:
-        return said
-    start = words.day(activations[longest].start_utc, "%a %-d %b %H:%M")
-    return f"{said}; the longest {duration_words(lengths[longest])}, from {start}"
+def doubts(result: WeekResult) -> list[Appliance]:
+    """The appliances of which we are not very sure, the largest doubt first: energy that may be wrong."""
+    doubtful = [a for a in result.appliances if not words.is_sure(a)]
+    return sorted(doubtful, key=lambda a: -_at_stake(a))
+
+
+def _at_stake(appliance: Appliance) -> float:
+    """The energy that is expected to be wrong, in kWh."""
+    sure = appliance.support if appliance.sure is None else appliance.sure
+    return abs(appliance.energy_kwh) * (1 - sure)
+
+
+def _doubt(appliance: Appliance) -> Markup:
+    return Markup("{} ({}, {})").format(
+        appliance.name, words.confidence(appliance), words.fixed(appliance.energy_kwh, 1, "kWh")
+    )
+
+
+def _doubtful_share(result: WeekResult) -> float:
+    """The share of the appliances' energy that belongs to appliances more likely wrong than right."""
+    energy = sum(abs(a.energy_kwh) for a in result.appliances)
+    doubtful = sum(
+        abs(a.energy_kwh)
+        for a in result.appliances
+        if (a.support if a.sure is None else a.sure) < (LEAST_SUPPORT if a.sure is None else LEAST_SURE)
+    )
+    return doubtful / energy if energy else 0.0
+
+
+def much_in_doubt(result: WeekResult) -> bool:
+    """Whether so much is in doubt that the page must open with it."""
+    return _doubtful_share(result) > MUCH
 
 
 def residual(certainty: Certainty) -> str:
@@ -187,7 +224,7 @@ def equivalents(certainty: Certainty) -> Markup:
     return number if certainty.n_equivalent_is_exact or n >= 10**9 else Markup("at least {}").format(number)
 
 
-def missing_hours(quality: Quality) -> list[str]:
+def missing_hours(quality: Quality, zone: tzinfo) -> list[str]:
     """The missing hours, joined where one follows the other: "Tue 6 Jan 03:00–07:00 (4 hours)"."""
     hours, other = [], []
     for text in quality.hours_missing:
@@ -202,15 +239,15 @@ def missing_hours(quality: Quality) -> list[str]:
             stretches[-1].append(hour)
         else:
             stretches.append([hour])
-    return [_stretch(s) for s in stretches] + other
+    return [_stretch(s, zone) for s in stretches] + other
 
 
-def _stretch(hours: Sequence[np.datetime64]) -> str:
+def _stretch(hours: Sequence[np.datetime64], zone: tzinfo) -> str:
     end = hours[-1] + np.timedelta64(3600, "s")
-    same_day = hours[0].astype("datetime64[D]") == hours[-1].astype("datetime64[D]")
-    to = words.day(end, "%H:%M" if same_day else "%a %-d %b %H:%M")
+    same_day = words.day(hours[0], zone=zone) == words.day(hours[-1], zone=zone)
+    to = words.day(end, "%H:%M" if same_day else "%a %-d %b %H:%M", zone)
     n = len(hours)
-    return f"{words.day(hours[0], '%a %-d %b %H:%M')}–{to} ({n} hour{'' if n == 1 else 's'})"
+    return f"{words.day(hours[0], '%a %-d %b %H:%M', zone)}–{to} ({n} hour{'' if n == 1 else 's'})"
 
 
 def mains_words(result: WeekResult) -> Mapping[str, tuple[float, float, float]]:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from nilm.appliances.naming import duration_words
 from nilm.report import words
 from nilm.report.palette import style_of
-from nilm.report.when import DAY_S, Hours, Window
-from nilm.results import Appliance, WeekResult
+from nilm.report.when import DAY_S, Hours, Timed, Window
+from nilm.results import Appliance, FloatArray
 
 _CELL, _LEFT, _TOP = 12, 44, 14
+_STRIP = 40  # height of a strip of power, in units of its viewBox
+_SPARK = (120, 28)  # CSS pixels
 
 
 def _minutes(seconds: float) -> str:
@@ -24,9 +26,11 @@ def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.2f}".rstrip("0").rstrip(".")
 
 
-def bars(stretches: Sequence[tuple[float, float]]) -> str:
+def bars(stretches: Sequence[tuple[float, float]], height: int = 10) -> str:
     """One path of bars, from (start, end) in seconds of the window; the script reads it back."""
-    return "".join(f"M{_minutes(a)} 0h{_minutes(b - a)}v10H{_minutes(a)}z" for a, b in stretches if b > a)
+    return "".join(
+        f"M{_minutes(a)} 0h{_minutes(b - a)}v{height}H{_minutes(a)}z" for a, b in stretches if b > a
+    )
 
 
 def row(
@@ -45,27 +49,100 @@ def row(
 
 
 def activations_row(appliance: Appliance, holes: Sequence[tuple[float, float]], window: Window) -> Markup:
-    """The appliance's activations over the window."""
-    stretches = [
-        (float(window.seconds(a.start_utc)), float(window.seconds(a.end_utc))) for a in appliance.activations
-    ]
-    on_s = sum(a.duration_s for a in appliance.activations)
-    n = len(appliance.activations)
+    """The appliance's activations over the window, with each one's watts and kWh for the script."""
+    runs = appliance.activations
+    starts = [float(window.seconds(run.start_utc)) for run in runs]
+    stretches = [(a, a + run.duration_s) for a, run in zip(starts, runs, strict=True)]
+    on_s = sum(run.duration_s for run in runs)
+    n = len(runs)
     label = f"{appliance.name}: {n} run{'' if n == 1 else 's'}, {duration_words(on_s)} in all"
-    return row(stretches, holes, window, colour=appliance.colour, label=label)
+    drawn = row(stretches, holes, window, colour=appliance.colour, label=label)
+    numbers = Markup(' data-w="{}" data-kwh="{}"').format(
+        ",".join(f"{run.mean_w:.0f}" for run in runs), ",".join(f"{run.energy_kwh:.3g}" for run in runs)
+    )
+    return Markup("<svg{}{}").format(numbers, drawn.removeprefix("<svg"))
 
 
-def on_stretches(on: NDArray[np.uint8], result: WeekResult, window: Window) -> list[tuple[float, float]]:
+def power_strip(
+    appliance: Appliance, power_w: FloatArray, holes: Sequence[tuple[float, float]], window: Window
+) -> Markup:
+    """Its power over the week, from 0 to its own most; `power_w` are means over equal bins."""
+    most = float(np.nanmax(np.abs(power_w))) if np.isfinite(power_w).any() else 0.0
+    heights = np.nan_to_num(np.abs(power_w)) / (most or 1.0) * _STRIP
+    width = window.days * DAY_S / 60 / max(1, len(heights))  # minutes a bin
+    tops = [f"V{_STRIP - h:.1f}h{width:.4g}" for h in heights]
+    path = f"M0 {_STRIP}{''.join(tops)}V{_STRIP}z" if most else ""
+    shown = words.watts_text(most)
+    return Markup(
+        '<svg class="power" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<path class="hole" d="{}"/><path class="run" d="{}" style="--c:{}"/></svg>'
+    ).format(
+        window.days * DAY_S // 60,
+        _STRIP,
+        f"Power of {appliance.name} over the week, at most {shown} over a quarter of an hour",
+        bars(holes, _STRIP),
+        path,
+        style_of(appliance.colour).colour,
+    )
+
+
+def typical_day(name: str, colour: int, weekday_w: FloatArray, weekend_w: FloatArray) -> Markup:
+    """Mean power in each hour of a weekday (filled) and of the weekend (a line), from 0 to its own most."""
+    weekday, weekend = np.abs(weekday_w), np.abs(weekend_w)
+    most = float(max(weekday.max(), weekend.max()))
+    scale = _STRIP / (most or 1.0)
+    filled = "".join(
+        f"M{h} {_STRIP}v{-scale * w:.1f}h.9v{scale * w:.1f}z" for h, w in enumerate(weekday) if w > 0
+    )
+    line = "".join(f"{'M0 ' if h == 0 else 'V'}{_STRIP - scale * w:.1f}h1" for h, w in enumerate(weekend))
+    return Markup(
+        '<svg class="day" viewBox="0 0 24 {}" preserveAspectRatio="none" role="img" aria-label="{}" '
+        'style="--c:{}">'
+        '<path class="weekday" d="{}"/><path class="weekend" d="{}"/></svg>'
+    ).format(
+        _STRIP,
+        f"Typical day of {name}: mean power in each hour, at most {words.watts_text(most)}",
+        style_of(colour).colour,
+        filled,
+        line if weekend.any() else "",
+    )
+
+
+def spark(values: Sequence[float], *, label: str, colour: int | None = None) -> Markup:
+    """A small line through `values`, week by week, with a dot on the last."""
+    n = len(values)
+    low, high = min([0.0, *values]), max([0.0, *values])
+    scale = (_SPARK[1] - 6) / ((high - low) or 1.0)
+    points = [
+        (3 + (_SPARK[0] - 6) * (k / (n - 1) if n > 1 else 1.0), _SPARK[1] - 3 - (value - low) * scale)
+        for k, value in enumerate(values)
+    ]
+    x, y = points[-1] if points else (0.0, 0.0)
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}" style="--c:{}">'
+        '<polyline points="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2.5"/></svg>'
+    ).format(
+        *_SPARK,
+        f"{label}: {', '.join(words.decimals(value, 1) for value in values)}",
+        "currentColor" if colour is None else style_of(colour).colour,
+        " ".join(f"{a:.1f},{b:.1f}" for a, b in points),
+        x,
+        y,
+    )
+
+
+def on_stretches(on: NDArray[np.uint8], result: Timed, window: Window) -> list[tuple[float, float]]:
     """Runs of ones in a column of Z, (start, end) in seconds of the window; a hole ends a run."""
     start = window.seconds(result.start_utc)
     ones = np.flatnonzero(on)
     if not len(ones):
         return []
-    follows = (np.diff(ones) == 1) & (np.diff(start[ones]) < 1.5 * result.interval_s)
+    stop = start + result.duration_s
+    follows = (np.diff(ones) == 1) & (start[ones[1:]] - stop[ones[:-1]] < result.interval_s / 2)
     first = ones[np.concatenate([[True], ~follows])]
     last = ones[np.concatenate([~follows, [True]])]
     end = window.days * DAY_S
-    pairs = zip(start[first], start[last] + result.interval_s, strict=True)
+    pairs = zip(start[first], stop[last], strict=True)
     return [(max(float(a), 0.0), min(float(b), end)) for a, b in pairs if b > 0 and a < end]
 
 
@@ -99,7 +176,7 @@ def heat_map(appliance: Appliance, hours: Hours, window: Window, *, usual: str) 
         Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
             _LEFT - 5,
             _TOP + d * _CELL + 9.5,
-            words.day(window.start + np.timedelta64(d * DAY_S, "s"), "%a %-d"),
+            window.day(d, "%a %-d"),
         )
         for d in days
     ]

@@ -5,6 +5,7 @@ again at any time from what `outputs/` holds, whatever became of the catalogue.
 """
 
 import json
+import logging
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,8 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from nilm.errors import InputFileError
-from nilm.results import WeekResult
+from nilm.errors import InputFileError, NilmError
+from nilm.recordings.ukdale import Week
+from nilm.report.when import Window, hours_of, week_window
+from nilm.report.words import is_sure
+from nilm.results import Appliance, WeekResult
+
+_log = logging.getLogger(__name__)
 
 FILE_NAME = "summary.json"
 
@@ -27,6 +33,23 @@ class ApplianceLine:
     kind: str
     colour: int
     energy_kwh: float
+    name_source: str = "description"
+    part_of: str | None = None
+    runs: int = 0
+    on_s: float = 0.0  # how long it was on, in all
+    sure: float | None = None
+    weekday_w: tuple[float, ...] = ()  # (24,) mean watts in each hour of the house's clock; empty: not known
+    weekend_w: tuple[float, ...] = ()
+
+    @property
+    def mean_w(self) -> float:
+        """Its power while it is on; 0 where it never was."""
+        return abs(self.energy_kwh) * 3.6e6 / self.on_s if self.on_s > 0 else 0.0
+
+    @property
+    def run_s(self) -> float:
+        """How long one run lasts on average; 0 where none was counted."""
+        return self.on_s / self.runs if self.runs else 0.0
 
 
 @dataclass(frozen=True)
@@ -44,11 +67,13 @@ class WeekSummary:
     tariff_per_kwh: float
     currency: str
     appliances: tuple[ApplianceLine, ...]
+    doubtful_kwh: float = 0.0  # of appliances of which we are not very sure
 
 
-def week_summary(result: WeekResult) -> dict[str, Any]:
-    """The content of summary.json for one week, ready for `json.dump`."""
-    summary = WeekSummary(
+def summary_of(result: WeekResult) -> WeekSummary:
+    """The week in a few numbers."""
+    window = week_window(result)
+    return WeekSummary(
         house=result.house,
         week=result.week,
         first_utc=str(np.datetime_as_string(result.start_utc.min(), unit="s")) + "Z",
@@ -59,12 +84,58 @@ def week_summary(result: WeekResult) -> dict[str, Any]:
         verdict=result.certainty.verdict,
         tariff_per_kwh=float(result.tariff_per_kwh),
         currency=result.currency,
-        appliances=tuple(
-            ApplianceLine(a.appliance_id, a.name, a.kind, int(a.colour), float(a.energy_kwh))
-            for a in result.appliances
-        ),
+        appliances=tuple(_line(result, appliance, window) for appliance in result.appliances),
+        doubtful_kwh=sum(abs(float(a.energy_kwh)) for a in result.appliances if not is_sure(a)),
     )
-    return asdict(summary)
+
+
+def _line(result: WeekResult, appliance: Appliance, window: Window) -> ApplianceLine:
+    weekday_w, weekend_w = hours_of(result, appliance, window).typical_w(window)
+    return ApplianceLine(
+        appliance.appliance_id,
+        appliance.name,
+        appliance.kind,
+        int(appliance.colour),
+        float(appliance.energy_kwh),
+        appliance.name_source,
+        appliance.part_of,
+        len(appliance.activations),
+        float(appliance.on @ result.duration_s),
+        appliance.sure,
+        tuple(np.round(weekday_w, 1).tolist()),
+        tuple(np.round(weekend_w, 1).tolist()),
+    )
+
+
+def week_summary(result: WeekResult) -> dict[str, Any]:
+    """The content of summary.json for one week, ready for `json.dump`."""
+    return asdict(summary_of(result))
+
+
+def summaries_before(folder: Path, *, most: int = 4) -> list[Path]:
+    """The summaries of the last `most` weeks before the week in `folder`, oldest first, of the same house."""
+    this = Week.parse(folder.name)
+    weeks = sorted(week for path in folder.parent.glob(f"*/{FILE_NAME}") if (week := week_of(path.parent)))
+    return [folder.parent / str(week) / FILE_NAME for week in weeks if week < this][-most:]
+
+
+def week_of(folder: Path) -> Week | None:
+    """The week whose folder this is; None for another folder, a piece of music's or a note's."""
+    try:
+        return Week.parse(folder.name)
+    except NilmError:
+        return None
+
+
+def read_earlier(folder: Path) -> list[WeekSummary]:
+    """What `summaries_before` hold; one that cannot be read is left out with a word in the log."""
+    found = []
+    for path in summaries_before(folder):
+        try:
+            found.append(read_summary(path))
+        except InputFileError as error:
+            _log.warning("nothing is compared with %s: %s", path.parent.name, error)
+    return found
 
 
 def read_summary(path: Path) -> WeekSummary:
@@ -76,9 +147,17 @@ def read_summary(path: Path) -> WeekSummary:
         for value in (summary.metered_kwh, summary.unexplained_kwh, summary.coverage):
             math.isfinite(value)  # TypeError where it is no number
         for line in lines:
-            math.isfinite(line.energy_kwh + line.colour)
+            math.isfinite(line.energy_kwh + line.colour + line.runs + line.on_s)
         return summary
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise InputFileError(
             f"{path} is not a week's summary ({error}); publish the week again to write it anew"
         ) from error

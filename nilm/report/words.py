@@ -6,17 +6,21 @@ for the reader, the value is the number of the CSV, digit for digit.
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 import numpy as np
 from markupsafe import Markup, escape
 
 from nilm.appliances.certainty import SURE_SUPPORT
 from nilm.appliances.naming import duration_words
+from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
-_CONFIDENCE = (
-    (SURE_SUPPORT, "very sure"),
+VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
+# Of the probability that an appliance is one real appliance with these times.
+_SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
+_SUPPORT = (
+    (SURE_SUPPORT, VERY_SURE),
     (0.8, "fairly sure"),
     (0.5, "more likely than not"),
     (0.0, "unsure"),
@@ -80,8 +84,12 @@ def percent_text(value: float, places: int = 1) -> str:
 def watts(value: float | None) -> Markup:
     """Watts: whole from ten on, one decimal below."""
     known = value is not None and math.isfinite(value)
-    text = decimals(float(value), 0 if abs(value) >= 10 else 1) if value is not None and known else NONE
-    return data(value, f"{text}\u00a0W")
+    return data(value, watts_text(float(value)) if value is not None and known else NONE)
+
+
+def watts_text(value: float) -> str:
+    """The words of `watts` alone, with a space that does not break."""
+    return f"{decimals(value, 0 if abs(value) >= 10 else 1)}\u00a0W"
 
 
 def money(value: float, currency: str) -> Markup:
@@ -90,6 +98,12 @@ def money(value: float, currency: str) -> Markup:
     amount = f"{abs(value):,.2f}"
     minus = "−" if value < 0 and amount.strip("0.,") else ""
     return data(value, f"{minus}{sign}{amount}" if len(sign) == 1 else f"{minus}{amount} {sign}")
+
+
+def change(value: float, places: int = 1, unit: str = "") -> Markup:
+    """A difference with its sign, so that a rise is seen as one."""
+    text = f"{'+' if value > 0 else ''}{decimals(value, places)}"
+    return data(value, f"{text}\u00a0{unit}" if unit else text)
 
 
 def count(value: int, one: str, many: str = "") -> Markup:
@@ -102,31 +116,37 @@ def duration(seconds: float) -> Markup:
     return data(seconds, duration_words(seconds))
 
 
-def as_datetime(time: np.datetime64) -> datetime:
-    """The same instant as an aware datetime in UTC."""
-    return datetime.fromtimestamp(int(time.astype("datetime64[s]").astype(np.int64)), UTC)
+def as_datetime(time: np.datetime64, zone: tzinfo = UTC) -> datetime:
+    """The same instant as an aware datetime by the clocks of `zone`."""
+    return datetime.fromtimestamp(int(time.astype("datetime64[s]").astype(np.int64)), zone)
 
 
-def moment(time: np.datetime64, style: str = "%a %-d %b %H:%M") -> Markup:
-    """A `<time>` in UTC with the full instant for the machine."""
-    when = as_datetime(time)
-    return Markup('<time datetime="{}">{}</time>').format(f"{when:%Y-%m-%dT%H:%M:%SZ}", when.strftime(style))
+def moment(time: np.datetime64, zone: tzinfo = UTC, style: str = "%a %-d %b %H:%M") -> Markup:
+    """A `<time>` by the clocks of `zone`, with the instant in UTC for the machine."""
+    exact = f"{as_datetime(time):%Y-%m-%dT%H:%M:%SZ}"
+    return Markup('<time datetime="{}">{}</time>').format(exact, as_datetime(time, zone).strftime(style))
 
 
-def end_moment(time: np.datetime64, start: np.datetime64) -> Markup:
+def end_moment(time: np.datetime64, start: np.datetime64, zone: tzinfo = UTC) -> Markup:
     """A `<time>` that says its day only where that is another than the start's."""
-    same = as_datetime(time).date() == as_datetime(start).date()
-    return moment(time, "%H:%M") if same else moment(time)
+    same = as_datetime(time, zone).date() == as_datetime(start, zone).date()
+    return moment(time, zone, "%H:%M") if same else moment(time, zone)
 
 
-def day(time: np.datetime64, style: str = "%A %-d %B %Y") -> str:
-    """A date in words."""
-    return as_datetime(time).strftime(style)
+def day(time: np.datetime64, style: str = "%A %-d %B %Y", zone: tzinfo = UTC) -> str:
+    """A date in words, by the clocks of `zone`."""
+    return as_datetime(time, zone).strftime(style)
 
 
-def confidence(support: float) -> str:
-    """The support as a word."""
-    return next((word for least, word in _CONFIDENCE if support >= least), "not known")
+def confidence(appliance: Appliance) -> str:
+    """How sure we are of an appliance, as a word: by its probability, else by its support."""
+    scale, value = (_SUPPORT, appliance.support) if appliance.sure is None else (_SURE, appliance.sure)
+    return next((word for least, word in scale if value >= least), "not known")
+
+
+def is_sure(appliance: Appliance) -> bool:
+    """Whether the word is "very sure" and no other appliance is mixed up with it."""
+    return confidence(appliance) == VERY_SURE and not appliance.not_told_apart_from
 
 
 def correction(kind: str) -> str:

@@ -1,14 +1,14 @@
 """FLAC files that are mostly silence, written without encoding the silence.
 
-An hour of a simulated week is 57.6 million samples, of which one in four hundred is not zero. libFLAC takes
-1.5 CPU seconds to find that out; a frame of silence is eighteen known bytes. So the frames that hold signal
-are encoded by libFLAC (through soundfile), renumbered, and laid between frames of silence made here
-(docs/decisions/0010-sparse-flac.md). Any FLAC reader reads the result.
+An hour of a simulated week is 57.6 million samples, of which few are not zero. libFLAC takes 1.5 CPU seconds
+to find that out; a frame of silence is twenty known bytes. So the stretches that hold signal are encoded by
+libFLAC (through soundfile), their frames are given their place in the file, and frames of silence made here
+lie between them (docs/decisions/0010-sparse-flac.md). Frames are as long as what they hold: a reader that
+looks at 45 ms decodes no more. Any FLAC reader reads the result.
 """
 
 import io
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +22,12 @@ Samples = NDArray[np.int32]  # (n, 2) voltage and current, 24-bit integers
 BITS = 24
 FULL_SCALE = 2 ** (BITS - 1)  # a sample of 1.0
 _BLOCK = 4096  # libFLAC's own choice at its default level
-_SYNC = b"\xff\xf8"  # fixed block size: frames are numbered, not samples
+_FIXED, _VARIABLE = b"\xff\xf8", b"\xff\xf9"  # sync words: frames are numbered by frame, or by first sample
 _RATE_CODES = {8_000: 4, 16_000: 5}
-_SHORT_BLOCK, _FULL_BLOCK = 7, 12  # codes: length in the next 16 bits; 4096
+_LENGTH_FOLLOWS = 7  # code of a block size that stands in the next 16 bits
 _STEREO_24_BIT = 0x1C
 _SILENCE = bytes(8)  # two subframes: constant, 24-bit zero
+_MOST, _LEAST = 32_768, 16  # samples in a frame; only the last of a file may have fewer
 
 
 def _crc_table(polynomial: int, width: int) -> NDArray[np.uint16]:
@@ -70,21 +71,24 @@ def _coded_number(number: int) -> bytes:
     return bytes([lead, *(0x80 | (number >> (6 * i)) & 0x3F for i in range(n_more - 1, -1, -1))])
 
 
-def _frame(codes: bytes, number: int, length: bytes, body: bytes) -> bytes:
+def _frame(codes: bytes, first_sample: int, length: bytes, body: bytes) -> bytes:
     """One frame: header with its CRC-8, subframes, CRC-16 over all."""
-    header = _SYNC + codes + _coded_number(number) + length
+    header = _VARIABLE + codes + _coded_number(first_sample) + length
     whole = header + bytes([_checks(header)[0]]) + body
     return whole + _checks(whole)[1].to_bytes(2, "big")
 
 
-@lru_cache(maxsize=20_000)  # the frames of an hour: every hour of a week has the same
-def _silent_frame(number: int, rate_hz: int) -> bytes:
-    codes = bytes([_FULL_BLOCK << 4 | _RATE_CODES[rate_hz], _STEREO_24_BIT])
-    return _frame(codes, number, b"", _SILENCE)
-
-
 def _silent_frames(first: int, end: int, rate_hz: int) -> bytes:
-    return b"".join([_silent_frame(number, rate_hz) for number in range(first, end)])
+    """Frames of silence for the samples from `first` up to `end`."""
+    codes = bytes([_LENGTH_FOLLOWS << 4 | _RATE_CODES[rate_hz], _STEREO_24_BIT])
+    frames = []
+    while first < end:
+        size = min(end - first, _MOST)
+        if 0 < end - first - size < _LEAST:  # leave enough for one more
+            size -= _LEAST
+        frames.append(_frame(codes, first, (size - 1).to_bytes(2, "big"), _SILENCE))
+        first += size
+    return b"".join(frames)
 
 
 def _encoded_bodies(samples: Samples, rate_hz: int) -> list[tuple[bytes, bytes, bytes]]:
@@ -112,7 +116,7 @@ def _encoded_bodies(samples: Samples, rate_hz: int) -> list[tuple[bytes, bytes, 
 
 def _header_end(data: bytes, start: int, number: int) -> int:
     """Where the CRC-8 of this frame's header stands."""
-    extra = {6: 1, _SHORT_BLOCK: 2}.get(data[start + 2] >> 4, 0)
+    extra = {6: 1, _LENGTH_FOLLOWS: 2}.get(data[start + 2] >> 4, 0)
     return start + 4 + len(_coded_number(number)) + extra
 
 
@@ -120,7 +124,7 @@ def _next_frame(data: bytes, start: int, number: int) -> int:
     """Where frame `number` starts: a sync word that its number and its CRC-8 confirm."""
     coded = _coded_number(number)
     while True:
-        start = data.index(_SYNC, start)
+        start = data.index(_FIXED, start)
         end = _header_end(data, start, number)
         if data[start + 4 : start + 4 + len(coded)] == coded and _checks(data[start:end])[0] == data[end]:
             return start
@@ -132,41 +136,53 @@ def write_sparse(path: Path, pieces: Sequence[tuple[int, Samples]], *, n_samples
 
     Pieces lie in order and do not overlap. The file holds a seek table and no MD5 of its samples.
     """
-    blocks: dict[int, Samples] = {}
-    for first, samples in pieces:
-        assert first >= 0
-        assert first + len(samples) <= n_samples
-        for block in range(first // _BLOCK, (first + len(samples) - 1) // _BLOCK + 1):
-            start = block * _BLOCK
-            held = blocks.setdefault(block, np.zeros((min(_BLOCK, n_samples - start), 2), dtype=np.int32))
-            low, high = max(first, start), min(first + len(samples), start + len(held))
-            held[low - start : high - start] = samples[low - first : high - first]
-    ends = n_samples // _BLOCK
-    remainder = n_samples - ends * _BLOCK
-    if remainder and ends not in blocks:
-        blocks[ends] = np.zeros((remainder, 2), dtype=np.int32)
-
-    numbers = sorted(blocks)
-    bodies = _encoded_bodies(np.concatenate([blocks[b] for b in numbers]), rate_hz) if numbers else []
     frames: list[bytes] = []
     seek_points: list[tuple[int, int, int]] = []
     written, size = 0, 0
-    for number, (codes, length, body) in zip(numbers, bodies, strict=True):
-        silence = _silent_frames(written, number, rate_hz)
-        frame = _frame(codes, number, length, body)
-        if silence:  # one point where signal begins
-            seek_points.append((number * _BLOCK, size + len(silence), len(blocks[number])))
-        frames += [silence, frame]
-        size += len(silence) + len(frame)
-        written = number + 1
-    frames.append(_silent_frames(written, ends, rate_hz))
+    for first, samples in _separate(pieces, n_samples):
+        frames.append(_silent_frames(written, first, rate_hz))
+        size += len(frames[-1])
+        seek_points.append((first, size, min(len(samples), _BLOCK)))
+        for number, (codes, length, body) in enumerate(_encoded_bodies(samples, rate_hz)):
+            frames.append(_frame(codes, first + number * _BLOCK, length, body))
+            size += len(frames[-1])
+        written = first + len(samples)
+    frames.append(_silent_frames(written, n_samples, rate_hz))
     path.write_bytes(b"".join([_metadata(n_samples, rate_hz, seek_points), *frames]))
+
+
+def _separate(pieces: Sequence[tuple[int, Samples]], n_samples: int) -> Iterator[tuple[int, Samples]]:
+    """The pieces, with silence added where they or what lies between would be too short for a frame."""
+    end = 0
+    joined: list[tuple[int, Samples]] = []
+    for first, samples in pieces:
+        assert end <= first
+        end = first + len(samples)
+        assert end <= n_samples
+        if joined and first - (joined[-1][0] + len(joined[-1][1])) < 2 * _LEAST:
+            begin, before = joined.pop()
+            silence = np.zeros((first - begin - len(before), 2), dtype=np.int32)
+            joined.append((begin, np.concatenate([before, silence, samples])))
+        else:
+            joined.append((first, samples))
+    for number, (first, samples) in enumerate(joined):
+        begin = 0 if first < _LEAST else first
+        room = (joined[number + 1][0] if number + 1 < len(joined) else n_samples) - begin
+        length = first - begin + len(samples)
+        if length % _BLOCK < _LEAST:
+            length += _LEAST
+        if room - length < _LEAST:
+            length = min(room, max(length, room))
+        padded = np.zeros((min(length, room), 2), dtype=np.int32)
+        padded[first - begin : first - begin + len(samples)] = samples
+        yield begin, padded
 
 
 def _metadata(n_samples: int, rate_hz: int, seek_points: Sequence[tuple[int, int, int]]) -> bytes:
     """The start of the file: STREAMINFO (no MD5, frame sizes unknown) and SEEKTABLE."""
     packed = rate_hz << 44 | (2 - 1) << 41 | (BITS - 1) << 36 | n_samples
-    info = _BLOCK.to_bytes(2, "big") * 2 + bytes(6) + packed.to_bytes(8, "big") + bytes(16)
+    blocks = _LEAST.to_bytes(2, "big") + _MOST.to_bytes(2, "big")
+    info = blocks + bytes(6) + packed.to_bytes(8, "big") + bytes(16)
     table = b"".join(
         sample.to_bytes(8, "big") + offset.to_bytes(8, "big") + length.to_bytes(2, "big")
         for sample, offset, length in seek_points

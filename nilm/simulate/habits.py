@@ -20,10 +20,11 @@ from nilm.errors import InputFileError, OptionError
 from nilm.results import TimeArray
 from nilm.simulate import loads
 from nilm.simulate.grid import Wander
+from nilm.simulate.household import CORE, EXTRAS
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.recorded import recorded_cycles
 from nilm.simulate.schedules import DAY_S, Rows
-from nilm.timeline import gaps_before
+from nilm.timeline import gaps_before, utc
 
 _FIELDS = ("times", "watts", "channels", "step_s", "valid")
 # Words of channel names that mean a heater; the last three are AMPds' dryer, wall oven and hot water unit.
@@ -47,6 +48,7 @@ _TURN_CYCLES = 9 / 360
 _MIXED = 0.3  # largest share of another appliance's shape
 _LEAST_POWER_FACTOR = 0.45
 _HAS_HEATER_W, _HEATS_W, _MOTOR_W = 1800.0, 1200.0, 200.0
+_DRAWS = 5  # waveforms of each made appliance to choose from
 _EXPONENTS = (-1.0, 0.0, 1.0)  # of the current of a load that is no heater, by the voltage
 
 
@@ -93,14 +95,18 @@ class ObservedHabits:
     interval_s: float
 
 
-def read_habits(path: Path, *, interval_s: float = 120, first_day: float = 0, days: float = 7) -> Habits:
+def read_habits(
+    path: Path, *, interval_s: float | None = 120, first_day: float = 0, days: float = 7
+) -> Habits:
     """The habits in the file, from `first_day` days after its first sample, `days` long.
 
-    Rows lie at multiples of interval_s and hold the last sample before them. A time without a sample, or one
-    that is not valid, gives no row. Negative watts (a meter's noise around zero) become 0.
+    Rows lie at multiples of interval_s (None: of the file's own step) and hold the last sample before them. A
+    time without a sample, or one that is not valid, gives no row. Negative watts (a meter's noise around
+    zero) become 0.
     Raises InputFileError for a file in another format, OptionError where no row is left.
     """
     times, watts, names, step_s, valid = _read(path)
+    interval_s = interval_s or step_s
     usable = valid & np.isfinite(watts).all(axis=1)
     begin = times[0] + first_day * DAY_S
     rows = np.arange(np.ceil(begin / interval_s), np.ceil((begin + days * DAY_S) / interval_s)) * interval_s
@@ -112,19 +118,25 @@ def read_habits(path: Path, *, interval_s: float = 120, first_day: float = 0, da
     return Habits(
         names=names,
         power_w=np.maximum(watts[last[held]], 0),
-        start_utc=np.round(rows[held] * 1e9).astype("int64").astype("datetime64[ns]"),
+        start_utc=utc(rows[held]),
         interval_s=float(interval_s),
     )
 
 
-def parts_of(habits: Habits, waveforms: Path, *, seed: int, n_points: int = 128) -> Parts:
+def parts_of(habits: Habits, waveforms: Path | None, *, seed: int, n_points: int = 128) -> Parts:
     """The loads of the habits' channels with the waveforms that `seed` draws from a file of recordings.
 
-    `waveforms` is in the format of `nilm.simulate.recorded`.
+    `waveforms` is in the format of `nilm.simulate.recorded`; None draws from the appliances of
+    `nilm.simulate.household`.
     """
-    names, current, voltage = recorded_cycles(waveforms, n_points)
     rng = np.random.default_rng([seed, 0])
-    kinds = [current[names == name] for name in np.unique(names)]
+    if waveforms is None:
+        voltage = loads.voltage_cycle(rng, n_points)
+        models = [model for model in (*CORE, *(m for group in EXTRAS for m in group)) if not model.heats]
+        kinds = [np.stack([m.draw(voltage, m.watts, rng) for _ in range(_DRAWS)]) for m in models]
+    else:
+        names, current, voltage = recorded_cycles(waveforms, n_points)
+        kinds = [current[names == name] for name in np.unique(names)]
     resistive = loads.resistive(voltage, 1.0)
     parts: list[tuple[int, bool, FloatArray, FloatArray]] = []
     for c, name in enumerate(habits.names):

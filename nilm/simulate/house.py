@@ -33,7 +33,7 @@ _MAX_APPLIANCES = 100
 class House:
     """The truth about one simulated house: X = ZW + noise."""
 
-    names: tuple[str, ...]  # (K,)
+    names: tuple[str, ...]  # (K,) columns of one name are one load, whose waveform changes with its power
     machines: tuple[str, ...]  # (K,) what is plugged in: motor and heater are parts of one washing machine
     kinds: tuple[str, ...]  # (K,) words of nilm.results.Appliance.kind
     Z: BinaryArray  # (N, K) which load is on in which row; column 0 is always on
@@ -142,7 +142,7 @@ def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> 
     for n_redrawn in range(_MAX_DRAWS):
         columns: dict[str, Rows] = {}
         for model in models:
-            columns[model.name] = _column(model, columns, clock, rng)
+            columns[model.name] = column_of(model, columns, clock, rng)
         switched = [c for m, c in zip(models, columns.values(), strict=True) if m.kind != ALWAYS_ON]
         if any(len(runs(c)) < 2 for c in switched):
             continue
@@ -155,7 +155,7 @@ def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> 
     )
 
 
-def _column(model: Model, columns: dict[str, Rows], clock: Clock, rng: np.random.Generator) -> Rows:
+def column_of(model: Model, columns: dict[str, Rows], clock: Clock, rng: np.random.Generator) -> Rows:
     """One appliance's rows, given those drawn before it."""
     if model.only_with is not None:
         return within(columns[model.only_with], model.shares, rng, probability=model.probability)

@@ -13,12 +13,12 @@ from typing import BinaryIO
 import numpy as np
 
 from nilm.errors import OptionError
+from nilm.files import atomic_path, write_text
 from nilm.recordings.ukdale import Week, channel_file, first_line_from, read_labels
 from nilm.simulate.house import House
 from nilm.simulate.household import ALWAYS_ON
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal
-from nilm.store import atomic_path, write_text
 
 # UK-DALE's house 1: full scale is 408 V and 106 A.
 VOLTS_PER_ADC_STEP = 1.90101491444e-07

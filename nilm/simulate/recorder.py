@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from nilm.files import atomic_path
 from nilm.recordings.ukdale import HOUR_S, Calibration
+from nilm.recordings.waveforms import Sampling
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.flac import BITS, FULL_SCALE, Samples, write_sparse
 from nilm.simulate.grid import Conditions
 from nilm.simulate.signal import Signal
-from nilm.store import atomic_path
+from nilm.simulate.windows import Place, windows_read
 
 RATE_HZ = 16_000
-WINDOW_S = (-0.05, 0.25)  # around each row's instant: what a sparse recording holds
 _BLOCK_S = 30.0  # of a continuous recording in memory at a time
 
 _LATE_S = 1200
@@ -39,6 +40,7 @@ class Recorder:
     seed: int
     start_unix_s: int  # of the signal's first row
     early_s: float  # how long before the hour each file starts
+    sampling: Sampling  # how the recording will be read: a sparse one holds signal there
 
     def write_hour(
         self, folder: Path, hour: int, faults: frozenset[FaultKind], *, continuous: bool
@@ -86,11 +88,8 @@ class Recorder:
             step = round(_BLOCK_S * rate_hz)
             bounds = [(a, min(a + step, n_samples)) for a in range(0, n_samples, step)]
         else:
-            windows = np.rint((self.signal.house.row_s[:, None] + WINDOW_S - start_s) * rate_hz).astype(
-                np.int64
-            )
-            windows = np.clip(windows, 0, n_samples)
-            bounds = [(int(a), int(b)) for a, b in windows if a < b]
+            place = Place(self.start_unix_s + start_s, start_s, n_samples, rate_hz)
+            bounds = windows_read(self.signal, place, self.sampling)
         for low, high in bounds:
             yield low, self._recorded(start_s + low / rate_hz, high - low, rate_hz, faults, rng)
 

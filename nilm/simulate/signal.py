@@ -20,6 +20,9 @@ from nilm.simulate.loads import NOMINAL_V, FloatArray
 from nilm.simulate.schedules import runs
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load
+_INRUSH = {"motor": (4.0, 8.0)}  # kinds with an inrush, and its range over the steady current
+_INRUSH_S = (0.05, 0.12)  # time constants with which it dies away
+_INRUSH_ENDS = 8.0  # time constants after which it is over
 _EXPONENTS = {"resistive heater": 1.0, "dimmed light": 1.0, "electronics": -1.0, "generator": -1.0}
 
 
@@ -49,6 +52,8 @@ class Signal:
     _voltage: FloatArray  # (_FINE,)
     _currents: FloatArray  # (K, _FINE)
     _exponents: FloatArray  # (K,)
+    inrush: FloatArray  # (K,) current at the instant of switching on, over the steady one
+    _inrush_s: FloatArray  # (K,) time constants
 
     @property
     def switch_utc(self) -> TimeArray:
@@ -69,6 +74,14 @@ class Signal:
         active_a = self.amplitudes[state] @ self.house.watts / NOMINAL_V
         return np.asarray(level - self.source_ohm * active_a / NOMINAL_V, dtype=np.float64)
 
+    def inrush_factors(self, time_s: FloatArray) -> FloatArray:
+        """(T, K) by how much each load's current is larger at each time than when it is steady."""
+        state = self.state(time_s)
+        before = self.amplitudes[np.maximum(state - 1, 0)]
+        started = (self.amplitudes[state] != 0) & (before == 0)
+        age = (time_s - self.switch_s[state])[:, None] / self._inrush_s
+        return np.where(started & (age < _INRUSH_ENDS), 1 + (self.inrush - 1) * np.exp(-age), 1.0)
+
     def rms_v(self, time_s: FloatArray) -> FloatArray:
         """(T,) RMS voltage at the meter."""
         return self.level(time_s) * NOMINAL_V
@@ -85,11 +98,15 @@ class Signal:
         return np.asarray(np.sqrt(np.sum(drawn @ gram * drawn, axis=1)), dtype=np.float64)
 
     def cycles_a(self, time_s: FloatArray) -> FloatArray:
-        """(T, D) one cycle of the house's current at each time: what the ingest gives, without noise."""
-        return np.asarray(self._drawn(time_s) @ self.house.W, dtype=np.float64)
+        """(T, D) one cycle of the house's current at each time, inrush and all: what a look sees."""
+        return np.asarray(self.drawn(time_s) @ self.house.W, dtype=np.float64)
+
+    def drawn(self, time_s: FloatArray) -> FloatArray:
+        """(T, K) factor on W of each load at each time, inrush and all."""
+        return self._drawn(time_s) * self.inrush_factors(time_s)
 
     def _drawn(self, time_s: FloatArray) -> FloatArray:
-        """(T, K) factor on W of each load."""
+        """(T, K) factor on W of each load when it is steady."""
         return np.asarray(
             self.amplitudes[self.state(time_s)] * self.level(time_s)[:, None] ** self._exponents,
             dtype=np.float64,
@@ -112,6 +129,9 @@ class Signal:
             voltage[here] = level * _periodic(self._voltage, cycles[here])
             drawn = self.amplitudes[state[first]] * level**self._exponents
             current[here] = _periodic(drawn @ self._currents, cycles[here])
+            for k in np.flatnonzero(self.inrush_factors(time_s[first : first + 1])[0] > 1):
+                excess = self.inrush_factors(time_s[here])[:, k] - 1
+                current[here] += drawn[k] * excess * _periodic(self._currents[k], cycles[here])
         return voltage, current
 
 
@@ -141,6 +161,9 @@ def signal_of(
         amplitudes *= profile
     switch_s = house.row_s - house.interval_s * rng.uniform(0.05, 0.95, size=len(house.Z))
     switch_s[0] = -np.inf
+    # A stream of its own: what a house draws otherwise does not depend on its motors.
+    motors = rng.spawn(1)[0]
+    inrush = np.array([motors.uniform(*_INRUSH[kind]) if kind in _INRUSH else 1.0 for kind in house.kinds])
     return Signal(
         house=house,
         mains=mains,
@@ -150,4 +173,6 @@ def signal_of(
         _voltage=resample_cycle(house.voltage_v, _FINE),
         _currents=resample_cycle(house.W, _FINE),
         _exponents=np.array([_EXPONENTS.get(kind, 0.0) for kind in house.kinds]),
+        inrush=inrush,
+        _inrush_s=motors.uniform(*_INRUSH_S, size=len(house.kinds)),
     )

@@ -34,17 +34,16 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def worked_out(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of data and outputs after an undisturbed run of the first week; not to be changed."""
-    from flows import steps
     from flows.settings import load_settings
-    from flows.weeks import Place
+    from nilm.paths import WeekPaths
     from nilm.recordings.ukdale import Week
 
     root = tmp_path_factory.mktemp("worked_out")
     shutil.copytree(simulated, root / "data")
     settings = load_settings(data_root=root / "data", outputs_root=root / "outputs")
-    place = Place("house_sim", Week.parse(WEEKS[0]), settings.data_root, settings.outputs_root)
-    steps.solve(place, settings)
-    steps.finish(place, settings)
+    place = WeekPaths(settings.data_root, "house_sim", Week.parse(WEEKS[0]), settings.outputs_root)
+    settings.pipeline(place).solve()
+    settings.pipeline(place).finish()
     return root
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from flows import steps
 from flows.backfill import BackfillError, _hand_out, backfill
 from flows.settings import load_settings
 from flows.turns import Turns
-from flows.weeks import Place
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -46,9 +45,9 @@ def test_the_same_outputs_as_week_by_week(roots: tuple[Path, Path], tmp_path: Pa
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone_raw").rename(tmp_path / "alone" / "raw")
     for number in (1, 2):
-        place = Place("house_sim", Week(2015, number), settings.data_root, settings.outputs_root)
-        steps.solve(place, settings)
-        steps.finish(place, settings)
+        place = WeekPaths(settings.data_root, "house_sim", Week(2015, number), settings.outputs_root)
+        settings.pipeline(place).solve()
+        settings.pipeline(place).finish()
     alone = {p.relative_to(settings.outputs_root): p.read_bytes() for p in settings.outputs_root.rglob("*.*")}
     assert {p.relative_to(outputs): p.read_bytes() for p in outputs.rglob("*.*")} == alone
 
@@ -101,7 +100,7 @@ class _Cluster:
 
 def test_a_worker_that_joins_late_gets_work_before_the_first_job_has_ended() -> None:
     cluster = _Cluster()
-    turns = Turns([Place(f"house_{n}", Week(2015, 1), Path("data"), Path("outputs")) for n in (1, 2)])
+    turns = Turns([WeekPaths(Path("data"), f"house_{n}", Week(2015, 1), Path("outputs")) for n in (1, 2)])
     handing_out = threading.Thread(
         target=_hand_out,
         args=(cluster, cluster.room, turns, load_settings(), lambda *_: None),

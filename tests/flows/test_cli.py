@@ -9,11 +9,12 @@ from typing import get_args
 
 import pytest
 
-from flows.cli import ESTIMATORS, main, parser
+from flows.cli import ESTIMATORS, FORMATS, main, parser
+from nilm.export.write import FORMATS as EXPORT_FORMATS
 
 COMMANDS = (
     *("simulate", "ingest", "run", "backfill", "piano", "experiments"),
-    *("diagnose", "name", "ungroup", "demo"),
+    *("diagnose", "export", "name", "ungroup", "serve", "demo"),
 )
 
 
@@ -102,7 +103,7 @@ def test_simulate_then_ingest(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["simulate", "--days", "0.05", "--appliances", "2", "--fault", "missing:1", *roots]) == 0
     assert "next: nilm run --house house_sim --week 2015-wk01" in capsys.readouterr().out
     assert main(["ingest", "--house", "house_sim", *roots]) == 0
-    assert "house_sim 2015-wk01: 30 of 5040 rows in" in capsys.readouterr().out
+    assert "rows for 0.6% of the week in" in capsys.readouterr().out
 
 
 def test_diagnose_of_a_folder_without_a_week(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,6 +121,7 @@ def test_a_grouping_is_undone_and_made_again(done_roots: tuple[Path, Path]) -> N
 
 def test_name_is_kept_and_checked(done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["name", "--house", "house_sim", "A01", "Kettle"]) == 0
+    assert re.search(r"A01, so far '.+', .+ k?W", capsys.readouterr().out)
     assert '"A01": "Kettle"' in (done_roots[0] / "names" / "house_sim.json").read_text()
     assert main(["name", "--house", "house_sim", "kettle", "A01"]) == 2
     assert "written like A03" in _said(capsys)
@@ -140,3 +142,35 @@ def test_a_recording_or_experiment_that_is_not_there(
     assert "none.wav is not a file" in _said(capsys)
     assert main(["experiments", "--only", "fig9"]) == 2
     assert "no experiment fig9; there are" in _said(capsys)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"certainty": 3}', '{"certainty": {"verdict": "x"}}'])
+def test_diagnose_names_a_malformed_file(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corrections.json").write_text(content)
+    assert main(["diagnose", str(tmp_path)]) != 0
+    said = capsys.readouterr().err
+    assert "corrections.json is not what `nilm run` writes" in said
+    assert "Traceback" not in said
+
+
+def test_week_and_weeks_are_one_option_in_every_command_that_has_one() -> None:
+    commands = ("simulate", "ingest --house h", "run --house h", "backfill", "export --format csv")
+    for command in commands:
+        asked = [parser().parse_args([*command.split(), flag, "latest"]) for flag in ("--week", "--weeks")]
+        assert asked[0] == asked[1], command
+        assert asked[0].weeks == "latest"
+
+
+def test_the_formats_of_an_export_are_those_that_the_parser_knows() -> None:
+    assert FORMATS == EXPORT_FORMATS
+
+
+def test_a_published_week_is_exported(
+    done_roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--format", "csv"]) == 0
+    written = done_roots[1] / "export" / "house_sim.csv"
+    assert f"written: {written}" in capsys.readouterr().out
+    assert written.read_text().startswith("start_utc,duration_s,metered_w,A01 ")

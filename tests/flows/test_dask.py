@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import steps
 from flows.backfill import backfill
 from flows.settings import load_settings
-from flows.weeks import Place
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
 Contents = Callable[[Path], dict[str, bytes]]
@@ -57,9 +56,9 @@ def both_weeks(
     shutil.copytree(worked_out, root, dirs_exist_ok=True)
     settings = load_settings(data_root=root / "data", outputs_root=root / "outputs")
     for number in (1, 2):
-        place = Place("house_sim", Week(2015, number), settings.data_root, settings.outputs_root)
-        steps.solve(place, settings)
-        steps.finish(place, settings)
+        place = WeekPaths(settings.data_root, "house_sim", Week(2015, number), settings.outputs_root)
+        settings.pipeline(place).solve()
+        settings.pipeline(place).finish()
     return contents(root / "outputs")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flows.failures import WeeksFailedError, in_words, is_wrong_option
-from flows.weeks import Place
 from nilm.errors import NothingUsableError, OptionError
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
 
@@ -59,7 +59,7 @@ def test_what_nobody_foresaw_says_how_to_see_more() -> None:
 
 
 def test_failed_weeks_are_counted_and_the_first_is_named() -> None:
-    place = Place("house_1", Week(2015, 3), Path("data"), Path("outputs"))
+    place = WeekPaths(Path("data"), "house_1", Week(2015, 3), Path("outputs"))
     assert (
         str(WeeksFailedError({place: "no row"}, 4)) == "1 of 4 weeks failed; first house_1 2015-wk03: no row"
     )

@@ -1,5 +1,6 @@
-"""The schedule of prefect.yaml makes runs, on Mondays at six in London, summer and winter."""
+"""The schedule of prefect.yaml makes runs, on Mondays at six in London, and somebody hears of failures."""
 
+import re
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -9,10 +10,12 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.events.schemas.automations import AutomationCore, CompoundTrigger, EventTrigger, Posture
 
 from flows.weekly import weekly
 
-PREFECT_YAML = Path(__file__).parents[2] / "prefect.yaml"
+ROOT = Path(__file__).parents[2]
+PREFECT_YAML = ROOT / "prefect.yaml"
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -39,3 +42,13 @@ def test_the_schedule_makes_runs() -> None:
         start = run.expected_start_time.astimezone(ZoneInfo("Europe/London"))
         assert (start.weekday(), start.hour, start.minute) == (0, 6, 0)
         assert run.parameters == {"house": "house_1", "week": "new"}
+
+
+def test_the_automation_in_the_readme_hears_of_failures_and_of_silence() -> None:
+    printed = re.search(r"```yaml\n(# notify\.yaml.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert printed
+    automation = AutomationCore.model_validate(yaml.safe_load(printed[1]))
+    assert isinstance(automation.trigger, CompoundTrigger)
+    heard = {t.posture: t for t in automation.trigger.triggers if isinstance(t, EventTrigger)}
+    assert "prefect.flow-run.Failed" in heard[Posture.Reactive].expect
+    assert heard[Posture.Proactive].within.days == 8

@@ -94,3 +94,9 @@ def test_a_root_that_cannot_be_written_to(tmp_path: Path) -> None:
         settings.check_roots()
     load_settings(data_root=tmp_path / "data", outputs_root=tmp_path / "outputs").check_roots()
     assert list((tmp_path / "outputs").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tariff_per_kwh", "min_on_s", "min_off_s"])
+def test_an_infinite_number_is_refused_by_name(name: str, clean_settings: None) -> None:
+    with pytest.raises(OptionError, match=rf"{name} = inf: input should be a finite number"):
+        load_settings(**{name: float("inf")})

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from flows.turns import Job, Turns
-from flows.weeks import Place
+from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
 
-def _places(**weeks: int) -> list[Place]:
+def _places(**weeks: int) -> list[WeekPaths]:
     return [
-        Place(house, Week(2015, n), Path("data"), Path("outputs"))
+        WeekPaths(Path("data"), house, Week(2015, n), Path("outputs"))
         for house, last in weeks.items()
         for n in range(1, last + 1)
     ]

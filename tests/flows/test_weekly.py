@@ -4,16 +4,17 @@ import contextlib
 import logging
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ParameterTypeError
 from prefect.utilities.callables import parameter_schema
 
-from flows import tasks
 from flows.cli import main
 from flows.failures import WeeksFailedError
+from flows.settings import Estimator
+from flows.silence import SilentHouseError
 from flows.weekly import weekly
 from nilm.errors import NothingUsableError, OptionError
 from nilm.recordings.waveforms import read_hour
@@ -23,8 +24,10 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 FILES = {
     "report.html",
     "appliances.csv",
+    "appliances.parquet",
     "activations.csv",
     "activations.parquet",
+    "power.parquet",
     "states.parquet",
     "waveforms.parquet",
     "corrections.json",
@@ -35,9 +38,13 @@ FILES = {
 
 
 def test_a_week_from_recordings_to_report(
-    roots: tuple[Path, Path], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    roots: tuple[Path, Path],
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, outputs = roots
+    monkeypatch.setenv("NILM_REPORTS_URL", "http://reports.test/")
     reports = weekly(house="house_sim", week="2015-wk01")
     assert reports == [outputs / "house_sim" / "2015-wk01" / "report.html"]
     assert {path.name for path in reports[0].parent.iterdir()} >= FILES
@@ -45,12 +52,14 @@ def test_a_week_from_recordings_to_report(
     assert "2015-wk01" in (outputs / "index.html").read_text()
 
     with get_client(sync_client=True) as client:
-        runs = {run.name for run in client.read_flow_runs()}
+        runs = {run.name: run for run in client.read_flow_runs()}
         shown = {artifact.key: str(artifact.data) for artifact in client.read_artifacts()}
     assert "house_sim 2015-wk01" in runs
     assert float(shown["progress-house-sim-2015-wk01"]) == 100
-    assert reports[0].resolve().as_uri() in shown["report-house-sim-2015-wk01"]
-    assert "metered_kwh" in shown["table-house-sim-2015-wk01"]
+    assert set(runs["house_sim 2015-wk01"].tags) == {"house_sim", "2015-wk01"}
+    assert runs["house_sim 2015-wk01"].state.message == "house_sim 2015-wk01: the report is current"
+    assert "http://reports.test/house_sim/2015-wk01/report.html" in shown["report-house-sim-2015-wk01"]
+    assert "house_sim used" in shown["summary-house-sim-2015-wk01"]
 
     # Running again computes nothing and says so, in the flow and on the command line.
     before = {path: path.stat().st_mtime_ns for path in outputs.rglob("*") if path.is_file()}
@@ -66,7 +75,13 @@ def test_a_week_from_recordings_to_report(
     weekly(house="house_sim")
     with get_client(sync_client=True) as client:
         assert "house_sim 2015-wk02" in {run.name for run in client.read_flow_runs()}
-    assert weekly(house="house_sim", week="new") == []
+    silent = weekly(house="house_sim", week="new", return_state=True)
+    assert silent.result() == []
+    assert silent.name == "No new recordings"
+    assert silent.message.startswith("house_sim: no recordings since 2015-01-05 03:59 UTC; every week")
+    monkeypatch.setenv("NILM_FAIL_AFTER_SILENT_DAYS", "9")
+    with pytest.raises(SilentHouseError, match="longer than fail_after_silent_days = 9; see to the recorder"):
+        weekly(house="house_sim", week="new")
     assert main(["diagnose", str(reports[0].parent)]) == 0
     assert "equivalent solutions:" in capsys.readouterr().out
 
@@ -83,7 +98,7 @@ def test_reading_is_tried_again_when_the_file_system_failed(
         return read_hour(*arguments, **options)
 
     monkeypatch.setattr("nilm.recordings.ingest.read_hour", flaky)
-    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
+    monkeypatch.setattr("nilm.recordings.ingest.RETRY_DELAYS_S", (0.0, 0.0))
     weekly(house="house_sim", week="2015-wk01")
     quality = (roots[0] / "waveforms" / "house_sim" / "2015-wk01.quality.json").read_text()
     assert failures["left"] == 0
@@ -97,7 +112,6 @@ def test_a_full_disk_is_no_fault_of_the_recordings(
         raise OSError(28, "No space left on device", "piece.parquet")
 
     monkeypatch.setattr("nilm.recordings.ingest.write_week", full)
-    monkeypatch.setattr(tasks.ingest_hour_task, "retry_delay_seconds", [0.0, 0.0])
     with pytest.raises(OSError, match="No space left"):
         weekly(house="house_sim", week="2015-wk01")
 
@@ -159,3 +173,4 @@ def test_parameters_are_checked(roots: tuple[Path, Path]) -> None:
 def test_parameters_are_described_in_the_ui() -> None:
     properties = parameter_schema(weekly).properties  # what a deployment shows
     assert all(properties[name].get("description") for name in properties), properties
+    assert set(properties["estimator"]["enum"]) == {"as set", *get_args(Estimator)}  # a list to choose from

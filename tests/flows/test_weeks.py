@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.weeks import Place, houses, places, places_of_houses
+from flows.weeks import houses, places, places_of_houses
 from nilm.errors import OptionError
+from nilm.paths import WeekPaths
+from nilm.recordings.ukdale import Week
 
 
 @pytest.fixture
@@ -16,13 +18,14 @@ def data_root(tmp_path: Path) -> Path:
     }.items():
         for folder in folders:
             (tmp_path / "raw" / house / folder).mkdir(parents=True)
-            (tmp_path / "raw" / house / folder / "vi-1420416000_000000.flac").touch()
+            monday = Week.parse(folder.replace("/", "-")).start.timestamp()
+            (tmp_path / "raw" / house / folder / f"vi-{monday:.0f}_000000.flac").touch()
     (tmp_path / "raw" / "empty").mkdir()
     return tmp_path
 
 
 def _chosen(data_root: Path, house: str, weeks: str, current: tuple[str, ...] = ()) -> list[str]:
-    def is_current(place: Place) -> bool:
+    def is_current(place: WeekPaths) -> bool:
         return str(place.week) in current
 
     outputs = data_root / "outputs"

@@ -11,12 +11,12 @@ import soundfile
 
 from lfm import Solution
 from nilm.disaggregate.solutions import Factorised, Hopped
+from nilm.files import write_json
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.solar import with_solar
-from nilm.store import write_json
 
 VOLTS_PER_SAMPLE = 1.90101491444e-07 * 2**31  # house 1
 AMPS_PER_SAMPLE = 4.9224284384e-08 * 2**31
@@ -208,8 +208,9 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             week=Week.parse(week),
             interval_s=120,
             start_utc=table.start_utc,
+            duration_s=table.duration_s,
             flags=table.flags,
-            rows_recorded_twice=0,
+            seconds_recorded_twice=0.0,
         )
         write_json(here.waveforms.with_name(f"{week}.quality.json"), quality.as_json())
         here.raw.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,10 @@
 import csv
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,19 @@ import pytest
 from nilm.appliances.analyst import name_appliance, ungroup
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, OptionError
+from nilm.paths import WeekPaths
 from nilm.publish import PublishOptions, publish_index, publish_week
+from nilm.recordings.tables import read_week, write_week
+from nilm.recordings.ukdale import Week
 
 FILES = {
     "activations.csv",
     "activations.parquet",
     "appliances.csv",
+    "appliances.parquet",
     "corrections.json",
     "manifest.json",
+    "power.parquet",
     "quality.json",
     "report.html",
     "scores.json",
@@ -41,15 +48,8 @@ def solve(week: Any) -> None:
 
 
 def publish(week: Any, options: PublishOptions | None = None) -> Path:
-    return publish_week(
-        week.solutions / "hopped.npz",
-        week.outputs,
-        options or PublishOptions(),
-        waveforms_path=week.waveforms,
-        house_folder=week.raw,
-        names_path=week.names,
-        catalogue_path=week.catalogue,
-    )
+    paths = WeekPaths(week.root / "data", week.name, Week.parse(week.week), week.root / "outputs")
+    return publish_week(paths, options or PublishOptions())
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -82,7 +82,7 @@ def own(published: Any, tmp_path: Path) -> Any:
 @pytest.fixture
 def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the drawing where a test does not look at the page."""
-    monkeypatch.setattr("nilm.publish.render_report", lambda result: f"<html>{result.week}</html>")
+    monkeypatch.setattr("nilm.publish.render_report", lambda result, weeks: f"<html>{result.week}</html>")
 
 
 def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
@@ -147,16 +147,23 @@ def test_the_house_is_found_and_named_after_its_submeters(published: Any) -> Non
     assert scores["source"] == "simulator"
     assert scores["hamming_after"] == 0
     assert scores["energy_error"] < 0.01
+
+    def parquet_columns(name: str) -> str:
+        return ",".join(pq.read_schema(published.outputs / f"{name}.parquet").names)
+
     table = rows(published.outputs / "appliances.csv")
-    assert {row["name"] for row in table} >= {"fridge", "kettle", "washing_machine_heater", "television"}
+    assert {row["name"] for row in table} >= {"fridge", "kettle", "washing machine heater", "television"}
     columns = (
         "appliance_id,name,kind,active_w,rms_a,power_factor,thd,share_of_time,activations,energy_kwh,support,"
-        "correction"
+        "correction,sure,energy_low_kwh,energy_high_kwh"
     )
     assert ",".join(table[0]) == columns
-    columns = "appliance_id,name,start_utc,end_utc,duration_s,mean_w,energy_kwh"
+    assert parquet_columns("appliances") == f"{columns},house,week"
+    columns = "appliance_id,name,start_utc,end_utc,duration_s,mean_w,energy_kwh,sure"
     assert ",".join(rows(published.outputs / "activations.csv")[0]) == columns
-    assert ",".join(pq.read_schema(published.outputs / "activations.parquet").names) == columns
+    assert parquet_columns("activations") == f"{columns},house,week"
+    columns = "house,week,start_utc,duration_s,appliance_id,name,power_w,on"
+    assert parquet_columns("power") == columns
 
 
 def test_analysts_tools_read_the_same_types_and_times_from_every_file(published: Any) -> None:
@@ -166,11 +173,38 @@ def test_analysts_tools_read_the_same_types_and_times_from_every_file(published:
     parquet = published.outputs / "activations.parquet"
     by_pandas = pd.read_csv(text, parse_dates=["start_utc", "end_utc"])
     assert str(by_pandas["start_utc"].dt.tz) == "UTC"
-    pd.testing.assert_frame_equal(by_pandas, pd.read_parquet(parquet), check_dtype=False)
+    also = pd.read_parquet(parquet)
+    assert {*zip(also.pop("house"), also.pop("week"), strict=True)} == {(published.name, published.week)}
+    pd.testing.assert_frame_equal(
+        by_pandas.drop(columns="sure"), also.drop(columns="sure"), check_dtype=False
+    )
     by_polars = pl.read_csv(text, try_parse_dates=True)
-    assert by_polars.equals(pl.read_parquet(parquet).cast(by_polars.schema))
+    assert by_polars.equals(pl.read_parquet(parquet).drop("house", "week").cast(by_polars.schema))
     query = "SELECT sum(energy_kwh), min(start_utc), count(*) FROM '{}'"
     assert duckdb.sql(query.format(text)).fetchall() == duckdb.sql(query.format(parquet)).fetchall()
+
+
+def test_power_of_houses_with_other_appliances_is_one_table(
+    published: Any, tmp_path: Path, ingested_week: Callable[..., Any], plain_page: None
+) -> None:
+    shutil.copytree(published.root / "outputs", tmp_path / "outputs")
+    other = ingested_week(tmp_path, seed=3, name="house_u", week="2015-wk02", days=1, n_appliances=3)
+    solve(other)
+    publish(other)
+    every = f"{tmp_path}/outputs/*/*/power.parquet"
+    energy = "sum(power_w * duration_s) / 3.6e6"
+    by_duckdb = duckdb.sql(f"SELECT house, week, name, {energy} FROM '{every}' GROUP BY ALL").fetchall()
+    kwh = (pl.col("power_w") * pl.col("duration_s")).sum() / 3.6e6
+    by_polars = pl.scan_parquet(every).group_by("house", "week", "name").agg(kwh).collect().rows()
+    assert sorted(by_duckdb) == [pytest.approx(row) for row in sorted(by_polars)]
+    for week in (published, other):
+        expected = {row["name"]: float(row["energy_kwh"]) for row in rows(week.outputs / "appliances.csv")}
+        found = {name: kwh for house, _, name, kwh in by_duckdb if house == week.name}
+        assert found == pytest.approx(expected, abs=1e-5)  # the file rounds each to a milliwatt-hour
+    shares = duckdb.sql(f"""SELECT house, name, avg("on"::INT) FROM '{every}' GROUP BY ALL""").fetchall()
+    assert ("house_u", "unexplained", None) in shares  # neither on nor off
+    for row in rows(other.outputs / "appliances.csv")[:-1]:
+        assert ("house_u", row["name"], pytest.approx(float(row["share_of_time"]), abs=1e-5)) in shares
 
 
 def test_runs_that_a_gap_cut_short_are_named_in_the_quality_file(published: Any) -> None:
@@ -224,17 +258,19 @@ def test_again_does_nothing_and_anew_gives_the_same_bytes(own: Any) -> None:
     assert bytes_of(own.outputs) == before
 
 
-def test_the_page_does_not_depend_on_when_a_submeters_file_was_copied(own: Any) -> None:
+def test_the_outputs_do_not_depend_on_when_a_submeters_file_was_copied_or_on_later_weeks_in_it(
+    own: Any,
+) -> None:
     before = bytes_of(own.outputs)
     channel = own.raw / "channel_2.dat"
     content = channel.read_bytes()
     channel.unlink()
     channel.write_bytes(content)
     os.utime(channel, (1, 1))
+    with channel.open("ab") as file:  # readings of a later week
+        file.write(f"{Week.parse(own.week).end.timestamp():.0f} 5\n".encode())
     publish(own)
-    after = bytes_of(own.outputs)
-    assert before.pop("manifest.json") != after.pop("manifest.json")
-    assert before == after
+    assert bytes_of(own.outputs) == before
 
 
 def test_ids_survive_the_loss_of_the_catalogue_and_a_second_week_keeps_them(
@@ -357,3 +393,36 @@ def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> No
 def test_options_out_of_range_are_refused_when_made(options: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         PublishOptions(**options)
+
+
+def test_every_missing_minute_has_a_reason(published: Any) -> None:
+    quality = json.loads((published.outputs / "quality.json").read_text())
+    states = pq.read_table(published.outputs / "states.parquet").to_pandas()
+    used_minutes = len(states) * 2
+    assert used_minutes + sum(span["minutes"] for span in quality["missing"]) == pytest.approx(7 * 24 * 60)
+    assert all(span["reason"] for span in quality["missing"])
+    for before, after in itertools.pairwise(quality["missing"]):
+        assert before["end_utc"] <= after["start_utc"]
+    assert quality["coverage"] == pytest.approx(used_minutes / (7 * 24 * 60))
+
+
+def test_a_clipped_hour_that_lost_all_its_rows_is_named(
+    tmp_path: Path, ingested_week: Callable[..., Any], plain_page: None
+) -> None:
+    week = ingested_week(tmp_path, n_appliances=4, clipped=range(60, 90), missing=range(120, 150))
+    table = read_week(week.waveforms)
+    clipped = np.flatnonzero(~table.fit_for_use)
+    write_week(week.waveforms, replace(table, current_a=_spoilt(table.current_a, clipped)))
+    solve(week)
+    publish(week)
+    quality = json.loads((week.outputs / "quality.json").read_text())
+    lost = [span for span in quality["missing"] if "converter's full scale" in span["reason"]]
+    assert [span["minutes"] for span in lost] == [60]
+    assert lost[0]["start_utc"] in quality["hours_missing"]
+
+
+def _spoilt(current_a: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The currents with nonsense in some rows, which no combination of appliances explains."""
+    spoilt = current_a.copy()
+    spoilt[rows] = 40 * np.sign(np.random.default_rng(0).standard_normal((len(rows), current_a.shape[1])))
+    return spoilt

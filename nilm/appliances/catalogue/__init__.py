@@ -4,7 +4,7 @@
 looks of an appliance go together, `matching` the joint decision over a week, `changes` what the page says.
 """
 
-from nilm.appliances.catalogue.changes import changes, differs
+from nilm.appliances.catalogue.changes import changes, differs, in_words
 from nilm.appliances.catalogue.files import read_catalogue, write_catalogue
 from nilm.appliances.catalogue.habits import Habits, habits_of
 from nilm.appliances.catalogue.matching import Identity, identify
@@ -23,6 +23,7 @@ __all__ = [
     "differs",
     "habits_of",
     "identify",
+    "in_words",
     "read_catalogue",
     "write_catalogue",
 ]

@@ -6,8 +6,16 @@ Owns the sentences. What they rest on is decided in `matching` and kept in `reco
 from collections.abc import Iterable, Mapping
 
 from nilm.appliances.catalogue.matching import Identity
-from nilm.appliances.catalogue.records import NEW_APPLIANCE, UNLIKE_ITSELF, Catalogue, Doubt, Sighting
+from nilm.appliances.catalogue.records import (
+    NEW_APPLIANCE,
+    OTHER_HABITS,
+    OTHER_WAVEFORM,
+    Catalogue,
+    Doubt,
+    Sighting,
+)
 from nilm.appliances.catalogue.resemblance import telling_words
+from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import power_words
 from nilm.results import CatalogueChanges
 
@@ -45,6 +53,16 @@ def changes(
     )
 
 
+def in_words(sighting: Sighting) -> str:
+    """What is known of an appliance, on one line: "A03, so far 'fridge', motor, 91 W, 180 runs a week"."""
+    look = sighting.look
+    words = [sighting.appliance_id, f"so far {sighting.name!r}", look.kind, power_words(look.active_w)]
+    if look.habits is not None and look.kind != ALWAYS_ON:
+        runs = round(look.habits.runs_per_week)
+        words.append(f"{runs} run{'' if runs == 1 else 's'} a week")
+    return ", ".join(words)
+
+
 def differs(active_w: float, was_w: float) -> bool:
     """Whether an appliance's watts are others than they were, by more than CHANGED_SHARE."""
     return abs(active_w - was_w) > CHANGED_SHARE * abs(was_w)
@@ -63,9 +81,11 @@ def _doubts_in_words(
 ) -> Iterable[str]:
     names = {s.appliance_id: f"{s.appliance_id} {s.name}" for s in (*before.values(), *sightings)}
     for doubt in doubts:
-        this, other = names[doubt.appliance_id], names.get(doubt.other, doubt.other)
-        if doubt.other == UNLIKE_ITSELF:
+        this, other = (names.get(i, i) for i in (doubt.appliance_id, doubt.other))
+        if doubt.other == OTHER_WAVEFORM:
             yield f"{this} is known by its habits and names; its waveform is not what it was."
+        elif doubt.other == OTHER_HABITS:
+            yield f"{this} is known by its waveform and names; it ran unlike the weeks before."
         elif doubt.other == NEW_APPLIANCE:
             yield f"{this} may be another appliance than in the weeks before: it fits only just."
         else:

@@ -30,8 +30,8 @@ from nilm.appliances.catalogue.records import (
     gathered,
 )
 from nilm.errors import InputFileError, NilmError, OptionError
+from nilm.files import MADE_ANEW, read_json, write_json
 from nilm.recordings.ukdale import Week
-from nilm.store import read_json, write_json
 
 log = logging.getLogger(__name__)
 
@@ -132,12 +132,12 @@ def _sighting_json(s: Sighting) -> dict[str, Any]:
 def _parse_or_warn(path: Path, house: str) -> Catalogue | None:
     """What the file holds; None, with a warning, where it is damaged. InputFileError if another house's."""
     try:
-        content = read_json(path)
+        content = read_json(path, cure=MADE_ANEW)
         owner = content["house"]
         if owner == house:
             return _parse(content)
-    except (NilmError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        log.warning("%s is not a catalogue (%r); it is made again from what the weeks keep", path, error)
+    except (NilmError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        log.warning("%s is not a catalogue (%.200r); it is made again from what the weeks keep", path, error)
         return None
     raise InputFileError(
         f"{path} is the catalogue of the house {owner!r}, not of {house!r}; move it away, "

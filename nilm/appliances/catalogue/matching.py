@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from nilm.appliances.catalogue.habits import habit_nats
 from nilm.appliances.catalogue.records import (
     NEW_APPLIANCE,
-    UNLIKE_ITSELF,
+    OTHER_HABITS,
+    OTHER_WAVEFORM,
     Catalogue,
     Doubt,
     Look,
@@ -25,7 +27,8 @@ from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
-DOUBT_NATS = 3.0  # an assignment that is less likely by less than this (20 to 1) is named
+DOUBT_NATS = 4.0  # an assignment that is less likely by less than this (50 to 1) is named
+UNLIKE_NATS = -2.0  # evidence of one kind that is stronger against an id is named
 _NO_NAMES: Mapping[str, str] = {}
 
 
@@ -66,13 +69,18 @@ def identify(
     for k in sorted(set(range(len(looks))) - set(ids), key=lambda k: (-energy_kwh[k], k)):
         number += 1
         ids[k] = f"A{number:02d}"
-    unlike = [
-        Doubt(ids[k], UNLIKE_ITSELF)
-        for k, h in pairs.items()
-        if shape_nats(looks[k], known[h], model) < -DOUBT_NATS / 2
-    ]
+    unlike = [doubt for k, h in pairs.items() for doubt in _unlike_itself(looks[k], known[h], model)]
     ordered = tuple(ids[k] for k in range(len(looks)))
     return Identity(ordered, (*_rivals(nats, pairs, ordered, [p.appliance_id for p in known]), *unlike))
+
+
+def _unlike_itself(look: Look, past: Past, model: Model) -> list[Doubt]:
+    """Where one kind of evidence speaks against the id, though the others outweigh it."""
+    against = {
+        OTHER_WAVEFORM: shape_nats(look, past, model),
+        OTHER_HABITS: habit_nats(look.habits, past.habits, model.habits),
+    }
+    return [Doubt(past.appliance_id, what) for what, nats in against.items() if nats < UNLIKE_NATS]
 
 
 def _known(

@@ -58,11 +58,12 @@ class Doubt:
     """Why an id might be wrong: `appliance_id` could as well be `other`, or looks unlike itself."""
 
     appliance_id: str
-    other: str  # an appliance id, NEW_APPLIANCE, or UNLIKE_ITSELF
+    other: str  # an appliance id, NEW_APPLIANCE, OTHER_WAVEFORM or OTHER_HABITS
 
 
 NEW_APPLIANCE = "new"
-UNLIKE_ITSELF = "unlike"
+OTHER_WAVEFORM = "other waveform"
+OTHER_HABITS = "other habits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +162,10 @@ class Catalogue:
             for i, by_week in found.items()
         }
         return {i: seen for i, seen in chosen.items() if seen}
+
+    def last(self) -> dict[str, Sighting]:
+        """Each appliance as the last week that saw it did."""
+        return {i: seen[-1][1] for i, seen in self.sightings().items()}
 
     def before(self, week: str) -> dict[str, Sighting]:
         """Each appliance as the last week before `week` saw it, of those that saw it at all."""

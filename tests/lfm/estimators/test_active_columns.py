@@ -80,3 +80,18 @@ def test_no_step_raises_the_objective_and_no_single_flip_is_left(seed):
     for j, feature in enumerate(B):
         flipped = left + np.where(Z[:, [j]] == 1, feature, -feature)
         assert np.all(np.sum(flipped**2, axis=1) >= np.sum(left**2, axis=1) - 1e-6)
+
+
+def test_the_steps_on_c_end_at_the_minimum_that_a_grid_finds():
+    rng = np.random.default_rng(5)
+    Z = (rng.random((30, 2)) < 0.5).astype(np.uint8)
+    X = Z @ rng.standard_normal((2, 4)) + 0.1 * rng.standard_normal((30, 4))
+    active = ActiveColumns.of(Z, np.full(2, 0.1), X).descended(1.0, 0.5, 500)
+    grid = np.linspace(0, 3, 61)
+    outer = active.cross @ active.cross.T
+    values = [
+        loss_and_gradient(np.array([a, b]), active.gram, outer, 1.0)[0] + 0.5 * (a + b)
+        for a in grid
+        for b in grid
+    ]
+    assert active.objective(1.0, 0.5) <= min(values) + 1e-6

@@ -127,3 +127,38 @@ def test_a_descent_ends_where_no_exchange_helps() -> None:
     walk.kick(20)
     walk.descend(100)
     assert objective.changes().min() >= -1e-6
+
+
+def test_every_step_is_traced_and_the_best_state_is_never_worse_than_the_start() -> None:
+    _, objective = _problem(1, [GaussianW(1.0)])
+    walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))
+    start = objective.value
+    walk.kick(5)
+    assert len(walk.trace) == 5
+    assert walk.trace[-1] == pytest.approx(objective.value)
+    taken = walk.descend(2)
+    assert taken <= 2
+    assert len(walk.trace) == 5 + taken
+    values = objective.values(np.array(walk.visited_best))
+    assert values[0] == pytest.approx(start)
+    assert np.all(np.diff(values) < 0)
+
+
+def test_a_chain_shares_its_steps_among_k_candidates() -> None:
+    _, objective = _problem(0, [GaussianW(0.1)])
+    walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))
+    walk.boltzmann(1.0, 50)
+    assert len(walk.trace) == 50
+    assert walk.share.sum() == pytest.approx(len(objective.tableau.columns))
+    assert walk.share.max() <= 1.0
+
+
+def test_a_descent_goes_down_to_lattice_index_one_even_if_the_objective_does_not_fall() -> None:
+    Z = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=np.uint8)
+    objective = Objective(
+        Solution(Z, np.eye(3)), enumerate_candidates(Z), [SwitchingZ(0.0)], gamma=0.0, unimodular=True
+    )
+    walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))
+    assert abs(objective.tableau.determinant) == 2
+    walk.descend(10)
+    assert abs(objective.tableau.determinant) == 1

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lfm import InvalidInputError, Solution, hamming_error, separate_siblings
+from lfm.switching.siblings import _bins, _families, _same, _to_the_nearest, _was_a_feature
 
 
 def _house(ratio: float, seed: int = 0) -> tuple[Solution, np.ndarray, np.ndarray]:
@@ -84,3 +85,34 @@ def test_a_new_class_of_two_odd_activations_is_no_feature_and_a_pair_split_in_va
         odd[start : start + 4] += 0.2 * truth.W[1]
     one = _as_one(truth)
     assert separate_siblings(one, odd, gap_before=gaps) is one
+
+
+def test_bins_double() -> None:
+    assert _bins(np.array([1, 2, 3, 4, 7, 8, 10_000])).tolist() == [0, 1, 1, 2, 2, 3, 7]
+
+
+def test_the_nearest_activation_of_like_size_is_counted_from_end_to_start() -> None:
+    size = np.array([1.0, 1.01, 2.0, 1.0])
+    first, end = np.array([0, 10, 12, 30]), np.array([4, 12, 20, 33])
+    far = np.iinfo(np.int64).max
+    assert _to_the_nearest(size, first, end, 0.05).tolist() == [6, 6, far, 18]
+
+
+def test_families_are_collinear_and_near_in_size_and_always_on_features_have_none() -> None:
+    Z = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 0, 1]], dtype=np.uint8)
+    W = np.array([[4.0, 0.0], [4.1, 0.0], [3.5, 0.0], [2.0, 0.0], [0.0, 3.6]])
+    assert sorted(map(sorted, _families(Solution(Z, W)))) == [[1, 2], [3], [4]]
+
+
+def test_the_smaller_class_was_a_feature_if_it_is_most_of_one() -> None:
+    member = np.array([0, 0, 0, 0, 1, 1])
+    small = np.array([False, False, False, False, True, True])
+    assert _was_a_feature([small, ~small], member)
+    half = np.array([True, True, False, False, False, False])
+    assert not _was_a_feature([half, ~half], member)
+
+
+def test_partitions_are_the_same_up_to_names() -> None:
+    assert _same(np.array([0, 0, 1]), np.array([5, 5, 2]))
+    assert not _same(np.array([0, 0, 1]), np.array([5, 2, 2]))
+    assert not _same(np.array([0, 0, 0]), np.array([5, 5, 2]))

@@ -46,3 +46,27 @@ def test_nothing_passed_and_everything_passed() -> None:
     segments = segments_at((0, 0), (1, 0))
     assert codes(segments, [[0, 0], [1, 0]], [False, False]) == [[0, 0], [1, 0]]
     assert codes(segments, [[0, 0], [1, 0]], [True, True]) == [[0, 0], [1, 0]]
+
+
+def test_of_two_features_that_fit_the_one_that_switches_more_often_is_on() -> None:
+    heaters = np.array([[100.0], [70.0]])
+    mean = np.array([[0.0], [70.0], [0.0], [70.0], [0.0], [100.0], [0.0], [72.0], [0.0]])
+    Z = np.array([[0, 0], [0, 1], [0, 0], [0, 1], [0, 0], [1, 0], [0, 0], [0, 0], [0, 0]], dtype=np.uint8)
+    segments = Segments(np.arange(9), np.ones(9, dtype=np.int64), mean, np.arange(9) > 0)
+    skipped = np.arange(9) == 7
+    found = with_short_activations(segments, Z, skipped, heaters, np.zeros(1))
+    assert found[7].tolist() == [0, 1]
+    np.testing.assert_array_equal(found[~skipped], Z[~skipped])
+
+
+def test_a_feature_that_was_off_for_most_of_a_row_is_off_in_it() -> None:
+    segments = segments_at((1, 0), (0.3, 0), (1, 0))
+    assert codes(segments, [[1, 0], [1, 0], [1, 0]], [False, True, False])[1] == [0, 0]
+
+
+def test_a_skipped_row_at_either_end_takes_the_code_of_its_only_neighbour() -> None:
+    segments = segments_at((0.9, 0), (1, 0), (0, 0), (0, 0.1))
+    found = codes_of_neighbours(
+        segments, np.array([[0, 1], [1, 0], [0, 0], [0, 1]], np.uint8), np.array([True, False, False, True])
+    )
+    assert found.tolist() == [[1, 0], [1, 0], [0, 0], [0, 0]]

@@ -75,6 +75,7 @@ def test_rows_without_truth_do_not_count(tmp_path: Path) -> None:
     np.savez(
         tmp_path / "t.npz",
         names=TRUTH.names,
+        machines=np.array(["base", "kettle", "lamp"]),
         Z=Z_TRUE,
         watts=WATTS,
         amplitudes=Z_TRUE.astype(float),
@@ -130,3 +131,27 @@ def test_a_row_counts_by_the_time_that_it_stands_for() -> None:
     assert kettle.energy_error_kwh == pytest.approx(0.02)
     assert kettle.mae_w == pytest.approx(2000 * 36 / duration_s.sum())
     assert kettle.f1 == pytest.approx(14400 / 14436)
+
+
+def test_energy_is_assigned_to_machines_and_one_load_may_have_two_columns(tmp_path: Path) -> None:
+    start = np.datetime64("2015-01-05T00:00", "ns") + np.arange(4) * np.timedelta64(120, "s")
+    amplitudes = np.array([[0, 0, 0], [0.75, 0.25, 1], [0.5, 0.5, 0], [0, 0, 1]])
+    np.savez(
+        tmp_path / "t.npz",
+        names=np.array(["pump", "pump", "heater"]),
+        machines=np.array(["pump", "pump", "washer"]),
+        Z=(amplitudes > 0).astype(np.uint8),
+        watts=np.array([100.0, 100.0, 2000.0]),
+        amplitudes=amplitudes,
+        switch_utc=start,
+    )
+    truth = read_truth(tmp_path / "t.npz", start, interval_s=120)
+    assert truth.names == ("pump", "heater")
+    np.testing.assert_array_equal(truth.power_w, [[0, 0], [100, 2000], [100, 0], [0, 2000]])
+    np.testing.assert_array_equal(truth.Z, [[0, 0], [1, 1], [1, 0], [0, 1]])
+    right = Estimate(("A01", "A02"), truth.Z, np.array([100.0, 2000.0]))
+    half = Estimate(("A01", "A02"), truth.Z, np.array([100.0, 1000.0]))
+    scores = score_against_truth(half, right, truth, duration_s=np.full(4, 120.0))
+    assert scores is not None
+    assert (scores.assigned, scores.assigned_one) == (1, 1)
+    assert scores.assigned_before == pytest.approx(1 - 2000 / (2 * 4200))

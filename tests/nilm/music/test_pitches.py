@@ -1,9 +1,6 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from nilm.errors import InputFileError
 from nilm.music.pitches import (
     PIANO_PITCHES,
     Note,
@@ -13,7 +10,6 @@ from nilm.music.pitches import (
     notes_of,
     pitch_hz,
     pitch_name,
-    read_midi,
     score_notes,
 )
 from nilm.music.spectra import Spectra, SpectraOptions, power_spectra
@@ -80,28 +76,3 @@ def test_the_tune_is_what_it_says() -> None:
     assert {n.pitch for n in notes} <= set(PIANO_PITCHES.tolist())
     samples = synthesise(notes)
     assert np.abs(samples).max() == pytest.approx(0.9)
-
-
-def test_midi_round_trip_and_errors(tmp_path: Path) -> None:
-    import mido
-
-    track = mido.MidiTrack(
-        [
-            mido.MetaMessage("set_tempo", tempo=500_000, time=0),
-            mido.Message("note_on", note=60, velocity=64, time=0),
-            mido.Message("note_on", note=64, velocity=64, time=480),
-            mido.Message("note_on", note=60, velocity=0, time=480),
-        ]
-    )
-    mido.MidiFile(tracks=[track], ticks_per_beat=480).save(tmp_path / "a.mid")
-    # The last note is never released: it ends with the file.
-    assert read_midi(tmp_path / "a.mid") == [Note(60, 0.0, 1.0), Note(64, 0.5, 1.0)]
-    (tmp_path / "b.mid").write_bytes(b"nothing")
-    with pytest.raises(InputFileError, match=r"b\.mid: not readable as MIDI"):
-        read_midi(tmp_path / "b.mid")
-
-
-def test_the_papers_piece_is_read(real_data: Path) -> None:
-    notes = read_midi(real_data / "piano" / "bach_850.mid")
-    assert len(notes) == 1503
-    assert len({note.pitch for note in notes}) == 44

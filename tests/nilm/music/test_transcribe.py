@@ -7,6 +7,7 @@ import pytest
 import soundfile
 
 from nilm.errors import OptionError
+from nilm.music.midi import read_midi
 from nilm.music.pitches import Note
 from nilm.music.transcribe import transcribe
 from nilm.music.transcription import TranscribeOptions
@@ -56,6 +57,7 @@ def test_the_tune_is_found_note_by_note(tune: Path, tmp_path: Path) -> None:
     notes = pd.read_csv(report.parent / "notes.csv")
     assert len(notes) == scores["after"]["n_found"]
     assert (notes["end_s"] > notes["start_s"]).all()
+    assert len(read_midi(report.parent / "notes.mid")) == len(notes)
     assert "Piano roll" in report.read_text(encoding="utf-8")
 
 

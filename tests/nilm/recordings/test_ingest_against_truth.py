@@ -9,6 +9,7 @@ from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.quality import NO_VOLTAGE, SWAPPED, Flag, WeekQuality
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week
+from nilm.recordings.waveforms import Sampling
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
 from nilm.simulate.week import simulate_week
@@ -23,11 +24,12 @@ def simulated(
         root / "raw",
         seed=1000,
         days=days,
+        clock_s=120,
         conditions=Conditions(**conditions),
         faults=[Fault.parse(fault) for fault in faults.split()],
     )
     paths = WeekPaths(root, "house_sim", Week(2015, 1))
-    quality = ingest_week(paths)
+    quality = ingest_week(paths, sampling=Sampling(probe_s=0))
     with np.load(week.truth) as truth:
         return read_week(paths.waveforms), dict(truth), quality
 
@@ -104,9 +106,9 @@ def test_every_fault_of_the_simulator_is_told_and_none_stops_the_week(tmp_path: 
     assert quality.flags["CLIPPED_VOLTAGE"] > 0
     assert set(hour[table.flags & Flag.CLIPPED_VOLTAGE > 0]) == {6}
     assert set(hour[table.flags & Flag.DC_OFFSET > 0]) == {9}
-    assert [gap["rows"] for gap in quality.gaps if gap["reason"] == NO_VOLTAGE] == [5]
+    assert [gap["seconds"] for gap in quality.gaps if gap["reason"] == NO_VOLTAGE] == [600]
     assert len(quality.overlaps) == 1
-    assert quality.rows_recorded_twice == 5
+    assert quality.seconds_recorded_twice == 600
     clean = table.fit_for_use
     true_w = truth["active_w"][np.searchsorted(truth["start_utc"], table.start_utc[clean])]
     assert np.abs(table.active_w[clean] - true_w).max() < 0.002 * true_w.max() + 0.5

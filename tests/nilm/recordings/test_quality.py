@@ -1,12 +1,13 @@
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nilm import store
+from nilm import files
 from nilm.errors import InputFileError
 from nilm.recordings import quality
-from nilm.recordings.quality import Flag, HourRecord, WeekQuality
+from nilm.recordings.quality import Dropped, Flag, HourRecord, WeekQuality
 from nilm.recordings.ukdale import Week
 
 WEEK = Week(2015, 4)
@@ -20,8 +21,9 @@ def week_of(records: list[HourRecord], instants_s: list[int], flags: list[int] |
         week=WEEK,
         interval_s=1200,
         start_utc=np.array(instants_s, dtype="datetime64[s]").astype("datetime64[ns]"),
+        duration_s=np.full(len(instants_s), 1200.0),
         flags=np.array(flags or [0] * len(instants_s), dtype=np.uint16),
-        rows_recorded_twice=0,
+        seconds_recorded_twice=0.0,
     )
 
 
@@ -35,23 +37,23 @@ def instants(*hours: int) -> list[int]:
 
 
 def test_every_missing_row_has_one_reason_and_the_counts_add_up() -> None:
-    dropped = {quality.iso(START_S + 1200): quality.NO_VOLTAGE}
+    dropped = [asdict(Dropped(START_S + 1200.0, 1200.0, quality.NO_VOLTAGE))]
     bad = quality.left_out(Path(f"vi-{START_S + 7200}.flac"), "truncated")
     records = [used(0, dropped=dropped), used(1), bad]
     found = week_of(records, [START_S, START_S + 2400, *instants(1)])
     assert found.rows_expected == 7 * 24 * 3
     assert found.rows_present == 5
     assert found.coverage == 5 / 504
-    assert [(g["rows"], g["reason"]) for g in found.gaps] == [
+    assert [(g["seconds"] / 1200, g["reason"]) for g in found.gaps] == [
         (1, quality.NO_VOLTAGE),
         (3, f"{bad.source_file} left out: truncated"),
         (504 - 9, quality.NOT_RECORDED),
     ]
-    assert sum(g["rows"] for g in found.gaps) + found.rows_present == found.rows_expected
+    assert sum(g["seconds"] for g in found.gaps) == (1 - found.coverage) * 7 * 86_400
     assert found.gaps[1] == {
         "start_utc": "2015-01-19T02:00:00Z",
         "end_utc": "2015-01-19T03:00:00Z",
-        "rows": 3,
+        "seconds": 3600.0,
         "reason": f"{bad.source_file} left out: truncated",
     }
     assert found.files_left_out == [{"file": bad.source_file, "reason": "truncated"}]
@@ -92,12 +94,19 @@ def test_a_result_of_the_report_comes_out_and_json_goes_round(tmp_path: Path) ->
     assert (result.rows_expected, result.rows_used, result.rows_flagged) == (504, 2, 1)
     assert result.clipped_rows == 1
     assert result.files_left_out == ({"file": "vi-x.flac", "reason": "no time"},)
-    store.write_json(tmp_path / "q.json", found.as_json())
+    files.write_json(tmp_path / "q.json", found.as_json())
     assert quality.read_quality(tmp_path / "q.json") == found
     assert HourRecord(**found.hours[0]) == records[0]
-    store.write_json(tmp_path / "q.json", {"house": "house_1"})
+    files.write_json(tmp_path / "q.json", {"house": "house_1"})
     with pytest.raises(InputFileError, match="not the quality of a week"):
         quality.read_quality(tmp_path / "q.json")
+
+
+def test_changes_that_could_not_be_timed_are_told() -> None:
+    found = week_of([used(0, untimed=40), used(1, untimed=2)], instants(0, 1))
+    assert found.changes_untimed == 42
+    assert "42 changes are known only to lie between two probes" in found.notes[0]
+    assert week_of([used(0)], instants(0)).notes == []
 
 
 def test_reasons_are_told_by_file_with_at_most_five_names() -> None:

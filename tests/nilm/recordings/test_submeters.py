@@ -3,7 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nilm.recordings.submeters import mean_on_rows, read_submeters, submeter_files
+from nilm.recordings.submeters import mean_on_rows, read_submeters, submeter_marks
+from nilm.recordings.ukdale import Week
 
 START = np.datetime64("2015-01-01T00:00:00", "ns") + np.arange(4) * np.timedelta64(120, "s")
 ROW_S = np.full(4, 120.0)
@@ -37,12 +38,28 @@ def test_channels_are_read_by_number_and_the_whole_house_is_passed_over(tmp_path
     assert found[0].watts[0] == 2000
     assert len(notes) == 1
     assert "Submeter 4 (gone) was left out" in notes[0]
-    assert [p.name for p in submeter_files(tmp_path)] == [
-        "labels.dat",
-        "channel_1.dat",
-        "channel_2.dat",
-        "channel_3.dat",
-    ]
+
+
+def test_a_week_is_marked_by_its_own_readings_and_names_alone(tmp_path: Path) -> None:
+    week = Week(2015, 1)
+    later = week.end.timestamp()
+    before = f"{UNIX - 8 * 86400} 1\n{UNIX} 2000\n"
+    house(tmp_path, "1 kettle\n2 oven\n3 gone\n", channel_1=before, channel_2=f"{later:.0f} 7\n")
+    marks = submeter_marks(tmp_path, week)
+    assert set(marks) == {"labels.dat", "channel_1.dat", "channel_3.dat"}
+    assert marks["channel_3.dat"] == "absent"
+    # Another week's readings and the name of a channel that the week lacks change nothing.
+    house(tmp_path, "1 kettle\n2 grill\n3 gone\n", channel_1=f"{before}{later:.0f} 5\n")
+    assert submeter_marks(tmp_path, week) == marks
+    assert submeter_marks(tmp_path, week.next) != marks
+    # Its own readings and the name of its own channel do.
+    house(tmp_path, "1 kettle\n2 oven\n3 gone\n", channel_1=f"{before}{UNIX + 6} 5\n")
+    assert submeter_marks(tmp_path, week)["channel_1.dat"] != marks["channel_1.dat"]
+    house(tmp_path, "1 toaster\n2 oven\n3 gone\n", channel_1=before)
+    assert submeter_marks(tmp_path, week)["channel_1.dat"] != marks["channel_1.dat"]
+    house(tmp_path, "no label\n")
+    assert submeter_marks(tmp_path, week)["labels.dat"].startswith("unreadable: ")
+    assert submeter_marks(tmp_path / "nowhere", week) == {}
 
 
 @pytest.mark.parametrize("labels", [None, "not a label\n"])

@@ -86,12 +86,47 @@ def test_a_week_lists_its_folder_and_the_neighbours_hours_that_reach_into_it(tmp
 
 
 def test_weeks_present_are_those_with_recordings(tmp_path: Path) -> None:
-    touch(tmp_path / "2015/wk04/vi-1.flac")
-    touch(tmp_path / "2014/wk52/vi-1.flac")
+    touch(tmp_path / f"2015/wk04/vi-{Week(2015, 4).start.timestamp():.0f}.flac")
+    touch(tmp_path / "2014/wk52/misnamed.flac")  # a week all the same, so that somebody is told
     touch(tmp_path / "2014/wk53/vi-1.flac")  # 2014 has 52 weeks
     (tmp_path / "2015/wk05").mkdir()
     assert ukdale.weeks_present(tmp_path) == [Week(2014, 52), Week(2015, 4)]
     assert ukdale.weeks_present(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.5, 30.0])
+def test_the_hour_after_a_summer_time_sunday_does_not_make_a_week(tmp_path: Path, late_s: float) -> None:
+    """The recorder's folders follow London's clock: Sunday 23:00 UTC is Monday there."""
+    week = Week(2015, 28)
+    sunday_23 = week.start.timestamp() - 3600 + late_s
+    touch(tmp_path / week.folder / f"vi-{sunday_23:.1f}.flac".replace(".", "_", 1))
+    assert ukdale.weeks_present(tmp_path) == []
+    touch(tmp_path / week.folder / f"vi-{sunday_23 + 3600:.0f}.flac")
+    assert ukdale.weeks_present(tmp_path) == [week]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vi-99999999999999999999.flac",
+        f"vi-{'1' * 240}.flac",
+        f"vi-1421625600_{'1' * 230}.flac",
+        "vi-9999999999.flac",  # after 2262
+    ],
+)
+def test_an_absurd_time_is_no_time(name: str) -> None:
+    assert ukdale.hour_start_s(name) is None
+
+
+def test_weeks_end_where_times_do() -> None:
+    for text in ("0001-wk01", "1970-wk01", "2262-wk01", "9999-wk52"):
+        with pytest.raises(OptionError, match=rf"weeks run from 1970-wk02 to 2261-wk52.*got {text}"):
+            Week.parse(text)
+    first, last = Week.parse("1970-wk02"), Week.parse("2261-wk52")
+    assert first.neighbours == [Week(1970, 3)]
+    assert last.neighbours == [Week(2261, 51)]
+    assert ukdale.parse_weeks("2261-wk51:2261-wk52") == [Week(2261, 51), last]
+    assert ukdale.week_hours(Path("none"), last) == []
 
 
 def calibration(folder: Path, text: str) -> Path:
@@ -218,3 +253,17 @@ def test_bisection_finds_what_a_walk_finds() -> None:
     for time_s in range(-2, 64):
         walked = sum(len(line) for line in lines if float(line.split()[0]) < time_s)
         assert ukdale.first_line_from(io.BytesIO(data), time_s) == walked
+
+
+def test_a_calibration_beyond_any_meter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.cfg"
+    path.write_text("[Calibration]\nvolts_per_adc_step = 1e308\namps_per_adc_step = 1e-8\n")
+    with pytest.raises(InputFileError, match=r"calibration\.cfg: volts_per_adc_step × adc_scale .*correct"):
+        ukdale.read_calibration(path)
+
+
+def test_a_channel_of_300_digits_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "labels.dat"
+    path.write_text(f"1 aggregate\n{'7' * 300} kettle\n")
+    with pytest.raises(InputFileError, match=r"labels\.dat, line 2: a channel has at most 6 digits"):
+        ukdale.read_labels(path)

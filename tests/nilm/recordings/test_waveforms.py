@@ -11,7 +11,7 @@ from nilm.recordings.quality import Flag
 from nilm.recordings.ukdale import Calibration
 from nilm.recordings.waveforms import Reading, Sampling, UnusableRecordingError, read_hour
 
-SAMPLING = Sampling(interval_s=10)
+SAMPLING = Sampling(interval_s=10, probe_s=0)
 HOUSE_1 = Calibration(1.90101491444e-07 * 2**31, 4.9224284384e-08 * 2**31)
 Write = Callable[..., Path]
 Signal = Callable[..., np.ndarray]
@@ -36,7 +36,7 @@ def test_rows_stand_at_multiples_of_the_interval_and_measure_what_was_written(
     table = reading.table
     expected = np.datetime64(1421625610, "s") + 10 * np.arange(3)
     np.testing.assert_array_equal(table.start_utc, expected)
-    assert reading.dropped == {}
+    assert reading.dropped == []
     assert reading.duration_s == 31.0
     np.testing.assert_allclose(table.mains_hz, 50.1, atol=1e-4)
     np.testing.assert_allclose(table.rms_a, 7.0, rtol=1e-4)
@@ -60,7 +60,7 @@ def test_other_numbers_of_points_and_cycles_are_taken_as_asked(
     tmp_path: Path, write_recording: Write
 ) -> None:
     path = write_recording(tmp_path, "1421625600")
-    table = read(path, Sampling(interval_s=15, n_points=128, n_cycles=4)).table
+    table = read(path, Sampling(interval_s=15, n_points=128, n_cycles=4, probe_s=0)).table
     assert table.current_a.shape == (3, 128)
     assert set(table.n_cycles) == {4}
 
@@ -156,7 +156,9 @@ def test_an_outage_drops_its_rows_with_the_reason(
     samples = signal(31 * 16_000)
     samples[15 * 16_000 : 25 * 16_000] = 0
     reading = read(write_recording(tmp_path, "1421625600", samples=samples))
-    assert reading.dropped == {"2015-01-19T00:00:20Z": quality.NO_VOLTAGE}
+    assert [(quality.iso(d.start_s), d.duration_s, d.reason) for d in reading.dropped] == [
+        ("2015-01-19T00:00:20Z", 10.0, quality.NO_VOLTAGE)
+    ]
     assert len(reading.table) == 3
     silent = write_recording(tmp_path, "1421625700", samples=np.zeros((31 * 16_000, 2)))
     assert reason(silent) == f"{quality.NO_VOLTAGE} in every row"
@@ -204,8 +206,17 @@ def test_odd_frequency_odd_voltage_and_a_disturbance_are_flagged(
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("interval_s", 0), ("interval_s", 7), ("n_points", 8), ("n_cycles", 2)]
+    ("option", "value"),
+    [
+        ("interval_s", 0),
+        ("interval_s", 7),
+        ("n_points", 8),
+        ("n_cycles", 2),
+        ("probe_s", 0.5),
+        ("edge_s", 0),
+        ("reads_per_hour", 1),
+    ],
 )
-def test_options_out_of_range_are_refused_with_their_value(option: str, value: int) -> None:
+def test_options_out_of_range_are_refused_with_their_value(option: str, value: float) -> None:
     with pytest.raises(OptionError, match=f"{option} must.* got {value}"):
         Sampling(**{option: value})

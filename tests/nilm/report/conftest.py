@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nilm.appliances.activations import ActivationOptions, energy_kwh, find_activations
+from nilm.report import render_report
 from nilm.results import (
     Appliance,
     ApplianceScore,
@@ -184,3 +185,52 @@ def browser() -> Iterator[Any]:
         )
         yield started
         started.close()
+
+
+class Opened:
+    """A page in a fresh context, and whatever it complained about or asked the network for."""
+
+    def __init__(self, browser: Any, html: str, *, width: int = 1280, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda m: self.complaints.append(m.text))
+        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
+        self.page.on("dialog", lambda d: (self.complaints.append("dialog"), d.dismiss()))
+        self.page.on("request", lambda r: self.complaints.append(r.url))
+        self.page.set_content(html, wait_until="load")
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.context.close()
+
+    @property
+    def overflow(self) -> int:
+        """Pixels that the page is wider than the window; a table that scrolls in its box is no overflow."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+    def values(self, selector: str) -> list[float]:
+        found = self.page.locator(f"{selector} data")
+        return [float(value) for value in found.evaluate_all("all => all.map(d => d.value)")]
+
+
+@pytest.fixture
+def opened_page(browser: Any) -> Callable[..., Opened]:
+    """A function that opens HTML in a fresh browser context, to be used in a `with` statement."""
+
+    def open_page(html: str, **options: Any) -> Opened:
+        return Opened(browser, html, **options)
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def result() -> WeekResult:
+    return make_week()
+
+
+@pytest.fixture(scope="session")
+def html(result: WeekResult) -> str:
+    return render_report(result)

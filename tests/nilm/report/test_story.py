@@ -1,11 +1,12 @@
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nilm.report import story
-from nilm.results import Activation, WeekResult
+from nilm.report.when import week_window
+from nilm.results import WeekResult
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def result(week: Any) -> WeekResult:
 
 
 def said(result: WeekResult) -> list[str]:
-    return [s.striptags().replace("\u00a0", " ") for s in story.three_sentences(result)]
+    return [s.striptags().replace("\u00a0", " ") for s in story.three_sentences(result, week_window(result))]
 
 
 def test_three_sentences_tell_what_was_used_by_what_and_how_sure(result: WeekResult) -> None:
@@ -55,7 +56,10 @@ def test_what_a_generator_made_is_told_beside_what_was_used(result: WeekResult) 
     first, *others = result.appliances
     made = replace(first, kind="generator", energy_kwh=-20.0)
     net = replace(result, appliances=(made, *others), metered_kwh=-4.0, unexplained_kwh=0.8)
-    assert "house_sim used 16.0 kWh and generated 20.0 kWh; the meter counted −4.0 kWh" in said(net)[0]
+    assert (
+        "house_sim used 16.0 kWh and generated 20.0 kWh; in all it fed in 4.0 kWh, worth £1.12"
+        in said(net)[0]
+    )
     assert story.explained_share(net) == pytest.approx(1 - 0.8 / 16)
     assert "95.0 % of what was used" in said(net)[1]
 
@@ -120,24 +124,30 @@ def test_appliances_we_are_unsure_of_are_a_caution_where_they_hold_the_energy(re
 def test_missing_hours_are_joined_to_stretches(result: WeekResult) -> None:
     hours = ("2015-01-06T23:00:00Z", "2015-01-07T00:00:00", "2015-01-06T03:00:00+00:00", "some day")
     quality = replace(result.quality, hours_missing=hours)
-    assert story.missing_hours(quality) == [
+    assert story.missing_hours(quality, UTC) == [
         "Tue 6 Jan 03:00–04:00 (1 hour)",
         "Tue 6 Jan 23:00–Wed 7 Jan 01:00 (2 hours)",
         "some day",
     ]
 
 
-def test_a_run_much_longer_than_the_others_is_pointed_out() -> None:
-    def runs(*minutes: int) -> list[Activation]:
-        start = np.datetime64("2015-01-01T08:00", "ns")
-        return [
-            Activation(start + np.timedelta64(d, "D"), start, 60.0 * m, 50.0, 0.1)
-            for d, m in enumerate(minutes)
-        ]
-
-    assert story.run_lengths(runs(10, 12, 14)) == "typically 12 min"
-    assert story.run_lengths(runs(10, 12, 300)) == (
-        "typically 12 min; the longest 5 h 00 min, from Sat 3 Jan 08:00"
+def test_a_week_with_much_in_doubt_names_the_largest_doubt_first(result: WeekResult) -> None:
+    sure = (0.97, 0.55, 0.3, 0.95)
+    energies = (10.0, 20.0, 15.0, 1.0)
+    doubtful = tuple(
+        replace(a, sure=s, energy_kwh=e, not_told_apart_from=())
+        for a, s, e in zip(result.appliances, sure, energies, strict=True)
     )
-    assert story.run_lengths(runs(10, 300)) == "typically 2 h 35 min"
-    assert story.run_lengths([]) == "no run was long enough to count"
+    week = replace(result, appliances=doubtful)
+    assert story.much_in_doubt(week)
+    assert [a.sure for a in story.doubts(week)] == [0.3, 0.55]
+    caution = story.cautions(week)[0].striptags().replace("\u00a0", " ")
+    assert "76 % of the appliances' energy" in caution
+    assert f"{doubtful[2].name} (a guess, 15.0 kWh) and {doubtful[1].name} (a guess" in caution
+    assert said(week)[2].startswith("We are very sure of 2 of them")
+
+
+def test_a_little_more_than_was_metered_is_all_of_it(result: WeekResult) -> None:
+    over = replace(result, unexplained_kwh=-0.001 * result.metered_kwh)
+    assert said(over)[1].startswith("4 appliances explain all of it")
+    assert "100.1" not in " ".join(said(over))

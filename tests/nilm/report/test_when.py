@@ -1,5 +1,6 @@
 from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -90,3 +91,35 @@ def test_the_busiest_day_holds_most_marked_rows(result: WeekResult) -> None:
     assert when.busiest_day(result, marked, when.week_window(result)).start == np.datetime64(
         "2014-12-30T00:00:00"
     )
+
+
+def test_the_clock_is_the_houses_in_summer(week: Any) -> None:
+    summer = week(n_appliances=3, start_utc="2015-06-29", week="2015-wk27")
+    window = when.week_window(summer)
+    assert (window.start, window.days) == (np.datetime64("2015-06-29T00:00:00"), 7)
+    assert window.seconds(np.datetime64("2015-06-29T00:00:00")) == 3600
+    assert window.day(6) == "Sun 5 Jul"
+    found = when.hours_of(summer, summer.appliances[0], window)
+    assert found.data_s[0, 0] == 0  # the week begins at midnight UTC, one o'clock by the house's clock
+    assert found.data_s[0, 1] == 3600
+
+
+def test_the_hour_that_comes_twice_is_counted_twice_and_none_is_invented() -> None:
+    london = ZoneInfo("Europe/London")
+    back = when.Window(np.datetime64("2015-10-25T00:00:00"), 1, london).edges(3600)
+    assert sorted(np.diff(back))[-2:] == [3600.0, 7200.0]
+    forward = when.Window(np.datetime64("2015-03-29T00:00:00"), 1, london).edges(3600)
+    assert sorted(np.diff(forward))[:2] == [0.0, 3600.0]
+
+
+def test_rows_that_stand_for_longer_fill_their_bins(result: WeekResult) -> None:
+    window = when.week_window(result)
+    every_fifth = replace(
+        result,
+        start_utc=result.start_utc[:1500:5],
+        metered_w=np.full(300, 50.0),
+        row_s=np.full(300, 600.0),
+    )
+    mean = when.binned(every_fifth.metered_w, every_fifth, window, bin_s=120)
+    assert np.isfinite(mean).sum() == 1500
+    assert np.nanmax(np.abs(mean - 50.0)) < 1e-6

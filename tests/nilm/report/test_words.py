@@ -1,3 +1,7 @@
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pytest
 from markupsafe import Markup
@@ -58,9 +62,13 @@ def test_watts_keep_a_decimal_where_it_matters() -> None:
     assert [text(words.watts(w)) for w in (2811.4, 9.96, -89.2)] == ["2,811 W", "10.0 W", "−89 W"]
 
 
-def test_times_are_utc_for_reader_and_machine() -> None:
-    shown = words.moment(np.datetime64("2015-01-06T03:04:05"))
-    assert shown == '<time datetime="2015-01-06T03:04:05Z">Tue 6 Jan 03:04</time>'
+def test_times_are_the_houses_for_the_reader_and_utc_for_the_machine() -> None:
+    shown = words.moment(np.datetime64("2015-07-06T23:04:05"), ZoneInfo("Europe/London"))
+    assert shown == '<time datetime="2015-07-06T23:04:05Z">Tue 7 Jul 00:04</time>'
+
+
+def test_a_difference_has_its_sign() -> None:
+    assert [text(words.change(v, 1, "kWh")) for v in (1.25, -0.5, 0.0)] == ["+1.2 kWh", "−0.5 kWh", "0.0 kWh"]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +81,17 @@ def test_times_are_utc_for_reader_and_machine() -> None:
         (np.nan, "not known"),
     ],
 )
-def test_confidence_in_words(support: float, word: str) -> None:
-    assert words.confidence(support) == word
+def test_confidence_in_words(week: Any, support: float, word: str) -> None:
+    appliance = week(n_appliances=1, days=1, gap=(0, 0)).appliances[0]
+    assert words.confidence(replace(appliance, support=support)) == word
+
+
+@pytest.mark.parametrize(("sure", "word"), [(0.95, "very sure"), (0.75, "likely"), (0.2, "a guess")])
+def test_a_probability_goes_before_the_support(week: Any, sure: float, word: str) -> None:
+    appliance = replace(week(n_appliances=1, days=1, gap=(0, 0)).appliances[0], support=1.0, sure=sure)
+    assert words.confidence(appliance) == word
+    assert words.is_sure(appliance) == (word == "very sure")
+    assert not words.is_sure(replace(appliance, not_told_apart_from=("A02",)))
 
 
 def test_lists_and_counts_read_like_sentences() -> None:

@@ -1,6 +1,17 @@
 import numpy as np
 
-from nilm.appliances.catalogue import Catalogue, Doubt, Identity, Look, Sighting, WeekRecord, changes
+from nilm.appliances.catalogue import (
+    Catalogue,
+    Doubt,
+    Habits,
+    Identity,
+    Look,
+    Sighting,
+    WeekRecord,
+    changes,
+    in_words,
+)
+from nilm.appliances.catalogue.habits import N_BINS
 
 WAVE = np.sin(np.arange(32) / 16 * np.pi)
 
@@ -37,7 +48,7 @@ def test_new_gone_and_changed_are_told_against_the_weeks_before() -> None:
 
 def test_every_doubt_is_said_with_both_names() -> None:
     catalogue = known(sighting("A01", name="kettle"), sighting("A02", name="oven"))
-    doubts = (Doubt("A01", "A02"), Doubt("A03", "new"), Doubt("A01", "unlike"))
+    doubts = (Doubt("A01", "A02"), Doubt("A03", "new"), Doubt("A01", "other waveform"))
     now = [sighting("A01", name="kettle"), sighting("A03", name="iron")]
     found = changes(catalogue, "2015-wk02", now, identity=Identity(("A01", "A03"), doubts)).contradictions
     assert len(found) == 3
@@ -69,3 +80,10 @@ def test_a_name_that_somebody_gave_says_what_was_shown_before() -> None:
     )
     described = [sighting("A02", name="2.9 kW heater")]
     assert changes(catalogue, "2015-wk02", described).renamed == ()
+
+
+def test_an_appliance_is_said_on_one_line() -> None:
+    habits = Habits(3.5, 90, 7.0, 0.1, (90, *[0] * (N_BINS - 1)))
+    fridge = Sighting("A03", "fridge", Look("motor", 91.2, WAVE, habits=habits))
+    assert in_words(fridge) == "A03, so far 'fridge', motor, 91 W, 180 runs a week"
+    assert in_words(sighting("A04")) == "A04, so far 'name of A04', motor, 100 W"

@@ -3,20 +3,22 @@ import pytest
 
 from nilm.appliances.activations import ActivationOptions, find_activations
 from nilm.appliances.catalogue.habits import HabitModel, Habits, habit_nats, habits_of, pooled
+from nilm.results import Activation
 from nilm.simulate.house import FIRST_WEEK, simulated_house
+
+
+def runs_of(on: np.ndarray, start: np.ndarray) -> tuple[Activation, ...]:
+    seconds = np.full(len(on), 120.0)
+    return find_activations(
+        on, start, duration_s=seconds, power_w=on.astype(float), options=ActivationOptions()
+    )
 
 
 def habits_in_week(n: int) -> dict[str, Habits]:
     house = simulated_house(seed=5, n_points=32, start_utc=FIRST_WEEK + np.timedelta64(7 * n, "D"))
     found = {}
     for name, on in zip(house.names, house.Z.T, strict=True):
-        runs = find_activations(
-            on,
-            house.start_utc,
-            duration_s=np.full(len(on), 120.0),
-            power_w=on.astype(np.float64),
-            options=ActivationOptions(),
-        )
+        runs = runs_of(on, house.start_utc)
         found[name] = habits_of(runs, days=7.0)
     return found
 
@@ -25,13 +27,7 @@ def test_habits_count_runs_durations_and_times_of_day() -> None:
     start = np.datetime64("2015-01-05T00:00", "ns") + np.arange(720) * np.timedelta64(120, "s")
     on = np.zeros(720, np.uint8)
     on[210:220] = on[240:250] = 1  # 07:00 and 08:00, 20 minutes each
-    runs = find_activations(
-        on,
-        start,
-        duration_s=np.full(720, 120.0),
-        power_w=on.astype(np.float64),
-        options=ActivationOptions(),
-    )
+    runs = runs_of(on, start)
     found = habits_of(runs, days=1.0)
     assert found.runs == 2
     assert found.runs_per_week == 14

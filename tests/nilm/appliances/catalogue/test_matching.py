@@ -216,3 +216,12 @@ def test_the_tolerance_is_learnt_from_how_an_appliance_varied() -> None:
 
     assert id_in_week_6(catalogue(1.0, 1.0, 1.0, 1.0, 1.0)) == "A02"
     assert id_in_week_6(catalogue(1.0, 1.1, 0.98, 1.08, 1.0)) == "A01"
+
+
+def test_an_appliance_that_runs_unlike_itself_keeps_its_id_and_is_a_doubt() -> None:
+    kettle, oven = two_heaters(1.0, 1.0)
+    known = catalogue_of("2015-wk01", record(("A01",), [replace(kettle, submeter="kettle")]))
+    now = [replace(oven, submeter="kettle")]
+    found = identify(known, "2015-wk02", now, solution="t", energy_kwh=[1.0])
+    assert found.ids == ("A01",)
+    assert Doubt("A01", "other habits") in found.doubts

@@ -3,9 +3,9 @@ import numpy as np
 from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, identify
 from nilm.appliances.catalogue.files import catalogue_json
 from nilm.appliances.catalogue.records import MAX_APPLIANCES, RECENT_WEEKS, shape_distance
+from nilm.files import canonical_json
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import simulated_house
-from nilm.store import canonical_json
 
 HOUSE = simulated_house(seed=1, n_appliances=8, n_points=320)
 

@@ -1,0 +1,165 @@
+"""How many small mistakes the tests notice: operators and comparisons changed at random, one at a time.
+
+python benchmarks/mutants.py [--seed 0] [--n 40] [--under lfm] [--timeout 120]
+
+A mutant is a copy of the project in which one operator or comparison of one module is another. The test file
+of that module (lfm/hopper/walk.py → tests/lfm/hopper/test_walk.py) runs on it; a mutant that no test notices
+is printed. Mutants inside type annotations and in `assert` are not made: they cannot change an answer.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+COPIED = (
+    "lfm",
+    "nilm",
+    "flows",
+    "tests",
+    "docs",
+    "benchmarks",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+)
+SWAPS = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.USub: ast.UAdd,
+}
+
+
+class Mutant(NamedTuple):
+    """One changed operator."""
+
+    module: Path  # relative to the project
+    line: int
+    number: int  # of the operator, in the order in which ast.walk meets them
+    name: str
+
+
+def places(tree: ast.Module) -> list[tuple[ast.AST, str, int]]:
+    """(node, field, line) of every operator that may be changed."""
+    skipped = set()
+    for node in ast.walk(tree):
+        hidden = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        if isinstance(node, ast.Assert):
+            hidden.append(node)
+        skipped |= {id(inner) for one in hidden if one is not None for inner in ast.walk(one)}
+    found = []
+    for node in ast.walk(tree):
+        field = "ops" if isinstance(node, ast.Compare) else "op"
+        operator = getattr(node, field, None)
+        operator = operator[0] if isinstance(operator, list) else operator
+        if type(operator) in SWAPS and id(node) not in skipped:
+            found.append((node, field, node.lineno))
+    return found
+
+
+def sample(under: str, n: int, seed: int) -> list[Mutant]:
+    """N mutants of the modules below `under` that have a test file of their own."""
+    everything = []
+    for path in sorted((ROOT / under).rglob("*.py")):
+        module = path.relative_to(ROOT)
+        if own_tests(module).exists():
+            for number, (node, field, line) in enumerate(places(ast.parse(path.read_text("utf-8")))):
+                operator = getattr(node, field)
+                operator = operator[0] if isinstance(operator, list) else operator
+                name = f"{type(operator).__name__} → {SWAPS[type(operator)].__name__}"
+                everything.append(Mutant(module, line, number, name))
+    return random.Random(seed).sample(everything, min(n, len(everything)))
+
+
+def own_tests(module: Path) -> Path:
+    """The test file that mirrors a module."""
+    return ROOT / "tests" / module.parent / f"test_{module.name}"
+
+
+def mutated(source: str, number: int) -> str:
+    """The source with operator `number` changed."""
+    tree = ast.parse(source)
+    node, field, _ = places(tree)[number]
+    operator = getattr(node, field)
+    if isinstance(operator, list):
+        operator[0] = SWAPS[type(operator[0])]()
+    else:
+        setattr(node, field, SWAPS[type(operator)]())
+    return ast.unparse(tree)
+
+
+def fails(module: Path, folder: Path, timeout_s: float) -> bool:
+    """Whether the module's own tests fail, or never end, on the copy in `folder`."""
+    tests = str(own_tests(module).relative_to(ROOT))
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", tests]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    try:
+        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        return True
+    return run.returncode != 0
+
+
+def noticed(mutant: Mutant, folder: Path, timeout_s: float) -> bool:
+    """Whether the module's own tests fail, or never end, on the mutant."""
+    path = folder / mutant.module
+    original = path.read_text("utf-8")
+    stamp = path.stat()
+    try:
+        path.write_text(mutated(original, mutant.number), "utf-8")
+        return fails(mutant.module, folder, timeout_s)
+    finally:
+        path.write_text(original, "utf-8")
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what was compiled before stays valid
+
+
+def main() -> None:
+    """Print the mutants that no test noticed, and the share that was."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--n", type=int, default=40)
+    parser.add_argument("--under", default="lfm")
+    parser.add_argument("--timeout", type=float, default=120.0)
+    options = parser.parse_args()
+    survivors = []
+    mutants = sample(options.under, options.n, options.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in COPIED:
+            source = ROOT / part
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, folder / part)
+        for module in sorted({mutant.module for mutant in mutants}):
+            if fails(module, folder, 10 * options.timeout):
+                sys.exit(f"the tests of {module} fail without any mutant; repair them first")
+        for mutant in mutants:
+            if not noticed(mutant, folder, options.timeout):
+                survivors.append(mutant)
+                print(f"not noticed: {mutant.module}:{mutant.line} {mutant.name}", flush=True)
+    share = 1 - len(survivors) / max(len(mutants), 1)
+    print(f"seed {options.seed}: {len(mutants) - len(survivors)} of {len(mutants)} noticed ({share:.0%})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""One CSV for each house: a row per reading, a column of watts per appliance."""
+
+import pyarrow as pa
+
+from nilm.export.house_power import HousePower
+from nilm.week_files import table_csv
+from nilm.week_tables import UNEXPLAINED
+
+
+def spreadsheet_csv(power: HousePower) -> bytes:
+    """The file: start_utc, duration_s, metered_w, then watts of "A01 kettle", …, and "unexplained" last."""
+    columns = {
+        "start_utc": pa.array(power.start_utc, pa.timestamp("ns", tz="UTC")),
+        "duration_s": pa.array(power.duration_s),
+        "metered_w": pa.array(power.metered_w),
+    }
+    for m, (appliance_id, name) in enumerate(power.names.items()):
+        title = UNEXPLAINED if appliance_id == UNEXPLAINED else f"{appliance_id} {name}"
+        columns[title] = pa.array(power.power_w[:, m])
+    return table_csv(pa.table(columns))

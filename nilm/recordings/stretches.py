@@ -1,0 +1,73 @@
+"""The rows of a recording: which time each stands for, and where in it ten cycles are measured.
+
+Owns the cutting of time at changes, on numbers alone; the ingest reads the rows, and the simulator writes
+signal where they will be read. Times are seconds from the start of a recording unless they say `unix`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+SETTLE_S = 1.0  # an inrush is over by then; changes that follow within it belong to the same switch
+EDGE_OF_FILE_S = 0.1  # too short for a row of its own
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Rows in order of time."""
+
+    start_s: FloatArray  # (R,)
+    duration_s: FloatArray  # (R,)
+    window_s: FloatArray  # (R,) where the measured window starts
+
+
+def switches(change_s: FloatArray) -> NDArray[np.int64]:
+    """Which of these changes (C,), in order, begin a switch; the others belong to the one before them."""
+    firsts: list[int] = []
+    for n, time_s in enumerate(change_s.tolist()):
+        if not firsts or time_s - change_s[firsts[-1]] > SETTLE_S:
+            firsts.append(n)
+    return np.array(firsts, dtype=np.int64)
+
+
+def cut_into_rows(
+    switch_s: FloatArray, *, length_s: float, first_grid_s: float, interval_s: float, window_s: float
+) -> Stretches:
+    """The rows of a recording of `length_s` whose state changes at `switch_s` (C,), and only there.
+
+    Between two switches a row is measured at every instant of the grid (`first_grid_s` + n · `interval_s`),
+    as if there were no switches. It stands for the time up to the next such instant, the first one also for
+    the time before it. Where no window of `window_s` at a grid instant keeps clear of both switches, one row
+    is measured in the middle.
+    """
+    inside = switch_s[(switch_s > EDGE_OF_FILE_S) & (switch_s < length_s - EDGE_OF_FILE_S)]
+    rows = [
+        row
+        for begin_s, end_s in zip([0.0, *inside], [*inside, length_s], strict=True)
+        for row in _rows_between(
+            begin_s,
+            end_s,
+            settled_s=begin_s + SETTLE_S if begin_s > 0 else 0.0,
+            grid=(first_grid_s, interval_s),
+            window_s=window_s,
+        )
+    ]
+    start_s, end_s, measured_s = np.array(rows).T
+    return Stretches(start_s, end_s - start_s, measured_s)
+
+
+def _rows_between(
+    begin_s: float, end_s: float, *, settled_s: float, grid: tuple[float, float], window_s: float
+) -> Iterator[tuple[float, float, float]]:
+    """(start, end, start of window) of each row between two switches."""
+    first_s, interval_s = grid
+    n = np.arange(np.ceil((settled_s - first_s) / interval_s), (end_s - window_s - first_s) / interval_s)
+    instants = (first_s + n * interval_s).tolist()
+    if not instants:
+        yield begin_s, end_s, max((begin_s + end_s - window_s) / 2, begin_s)
+        return
+    yield from zip([begin_s, *instants[1:]], [*instants[1:], end_s], instants, strict=True)

@@ -1,0 +1,82 @@
+"""The pages as `nilm serve` shows them: a week's report with forms, and the decisions about a house.
+
+Owns where the forms stand and what they hold. A report on disk has a line "how to name it" in every card,
+between two comments; here a form takes its place. What a form asks for is done by `flows.serve`.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from nilm.appliances.analyst import MAX_NAME, AnalystNotes
+from nilm.report.page import environment
+from nilm.report.summary import WeekSummary
+
+_NAMING = re.compile(r"<!--naming (\S+)-->.*?<!--/naming-->", re.DOTALL)
+_NOTICE = "<!--notice-->"
+
+
+class Action(StrEnum):
+    """What a form may ask for; the words are those of its buttons' values."""
+
+    NAME = "name"
+    WRONG = "wrong name"
+    MERGE = "merge"
+    SPLIT = "split"
+    UNDO = "undo"
+
+
+def with_forms(html: str, summary: WeekSummary, notes: AnalystNotes, *, token: str) -> str:
+    """A week's report with a form in every card and the last decision at its top."""
+    lines = {line.appliance_id: line for line in summary.appliances}
+    card = environment().get_template("serve_card.html")
+
+    def form(found: re.Match[str]) -> str:
+        line = lines.get(found[1])
+        if line is None:
+            return found[0]
+        return card.render(
+            house=summary.house,
+            week=summary.week,
+            line=line,
+            machine=lines.get(line.part_of or ""),
+            others=[other for other in lines.values() if other is not line],
+            max_name=MAX_NAME,
+            token=token,
+            Action=Action,
+        )
+
+    notice = environment().get_template("serve_notice.html")
+    said = notice.render(
+        house=summary.house,
+        week=summary.week,
+        last=None if notes.last is None else notes.history[notes.last],
+        token=token,
+        Action=Action,
+    )
+    return _NAMING.sub(form, html).replace(_NOTICE, said, 1)
+
+
+def decisions_page(
+    house: str, notes: AnalystNotes, *, token: str, pending: int, failed: Sequence[str]
+) -> str:
+    """The page of all decisions about a house, newest first, and what became of the reports since."""
+    return (
+        environment()
+        .get_template("serve_decisions.html")
+        .render(
+            house=house,
+            history=list(enumerate(notes.history))[::-1],
+            last=notes.last,
+            undone={change.undoes for change in notes.history},
+            token=token,
+            pending=pending,
+            failed=failed,
+            Action=Action,
+        )
+    )
+
+
+def refusal_page(words: str) -> str:
+    """The page that says why a form or an address was not accepted."""
+    return environment().get_template("serve_refusal.html").render(words=words)

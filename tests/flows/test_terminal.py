@@ -1,0 +1,25 @@
+import logging
+import threading
+
+import pytest
+
+from flows import terminal
+
+
+def test_where_there_is_no_terminal_log_lines_say_that_the_work_goes_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = threading.Event()
+    logger = logging.getLogger("flows.terminal")
+    monkeypatch.setattr(logger, "handle", lambda record: (caplog.handler.handle(record), said.set()))
+    monkeypatch.setattr(terminal, "SAY_EVERY_S", 0.01)
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    with terminal.bar("house_1 2015-wk01", 4.0) as show:
+        show(1.0, "finding appliances")
+        said.clear()
+        assert said.wait(30)
+    assert "house_1 2015-wk01: finding appliances, 25%" in caplog.messages
+
+
+def test_a_long_step_is_spoken_of_at_least_every_fifteen_seconds() -> None:
+    assert terminal.SAY_EVERY_S <= 15
