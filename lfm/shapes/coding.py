@@ -103,8 +103,8 @@ def _refitted(changes: FloatArray, directions: FloatArray, code: Code) -> FloatA
     weight = 1 / (1 + np.mean(left**2, axis=1))
     refitted = directions.copy()
     for k in range(len(directions)):
-        rows, at = np.nonzero(code.line == k)
-        size = code.size[rows, at]
+        rows, place = np.nonzero(code.line == k)
+        size = code.size[rows, place]
         total = (weight[rows] * size) @ (left[rows] + size[:, None] * directions[k])
         length = float(np.linalg.norm(total))
         if length > 0:

@@ -38,8 +38,8 @@ def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
     levels = X - X.mean(axis=0)
     power, directions = np.linalg.eigh(levels.T @ levels / N)
     edge = noise**2 * (1 + np.sqrt(D / N)) ** 2 * _EDGE_SLACK
-    # Without noise, rounding is what is left: a share of the largest direction.
-    keep = power > max(edge, 1e-12 * float(power[-1]), np.finfo(np.float64).tiny)
+    rounding = (1e-9 * float(np.abs(X).max(initial=0.0))) ** 2  # what is left where there is no noise
+    keep = power > max(edge, rounding, np.finfo(np.float64).tiny)
     return Signal(np.ascontiguousarray(directions[:, keep][:, ::-1]), noise)
 
 

@@ -21,6 +21,7 @@ from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
+from nilm.disaggregate.confidence import energy_range
 from nilm.disaggregate.solutions import Hopped
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.timeline import gaps_before, share_of_time
@@ -117,8 +118,7 @@ def suggested_parts(
     """The parts by feature: those that are likely, without those that the analyst split, and those merged."""
     gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
-    if hopped.factorised.feeds_in and hopped.n_varying:
-        Z = Z[:, : -hopped.n_varying]  # what runs only by day is no part of the sun
+    Z = Z[:, : hopped.solution.K - hopped.n_varying]  # what runs only by day is no part of the sun
     found = likely_parts(Z, gaps, duration_s)
     parts = {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
     for part, appliance_id in enumerate(appliance_ids):
@@ -179,6 +179,7 @@ def build_appliances(
     indistinguishable: Sequence[tuple[str, ...]],
 ) -> tuple[Appliance, ...]:
     """The appliances of the week by energy, largest first."""
+    low, high = energy_range(hopped.sure)
     appliances = []
     for k, load in enumerate(loads):
         appliance_id, name = appliance_ids[k], names[k]
@@ -201,6 +202,9 @@ def build_appliances(
                 share_of_time=load.share_of_time,
                 energy_kwh=load.energy_kwh,
                 support=round(float(hopped.support[k]), 6),
+                sure=round(float(hopped.sure[k]), 3),
+                energy_low_kwh=round(load.energy_kwh * float(low[k]), 6),
+                energy_high_kwh=round(load.energy_kwh * float(high[k]), 6),
                 correction=hopped.corrections[k][0],
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,

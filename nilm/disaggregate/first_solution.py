@@ -71,7 +71,7 @@ def solve(
     solution = without_traces(independent(solution, notes), notes)
     solution = _without_twins(solution, X, priors, notes)
     solution = with_misfits_decoded(solution, X)
-    if way.estimator in ("switching", "auto"):
+    if way.estimator == "switching":
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
     return solution, at_noise_floor
 
@@ -97,8 +97,8 @@ def explain(
     """The rows X (N, D) explained by the estimator that was asked for, or, for "auto", by this rule.
 
     The exact decoder of on/off appliances is tried where the rows hold at most MOST_LEVELS levels. Its answer
-    is kept where its own certificate holds and it leaves at most MUCH_LEFT of the current that changes.
-    Everywhere else appliances are more than on or off, and shapes with amplitudes explain the week.
+    is kept where it leaves at most MUCH_LEFT of the current that changes. Everywhere else appliances are more
+    than on or off, and shapes with amplitudes explain the week.
     """
     nothing = np.zeros((0, X.shape[1]))
     try_exact = way.estimator != SHAPES
@@ -108,9 +108,9 @@ def explain(
         name = "switching" if way.estimator == "auto" else way.estimator
         priors = house_priors(gaps, voltage_v, feeds_in=feeds_in)[0]
         words: list[str] = []
-        solution, certified = solve(X, gaps, priors, way._replace(estimator=name), words)
+        solution, _ = solve(X, gaps, priors, way._replace(estimator=name), words)
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
-        if way.estimator != "auto" or (certified and solution.residual(X) <= MUCH_LEFT * changing):
+        if way.estimator != "auto" or solution.residual(X) <= MUCH_LEFT * changing:
             notes.extend(words)
             return Explained(name, solution, None, nothing)
     found = vary(X, gaps, voltage_v, components=way.components, notes=notes)

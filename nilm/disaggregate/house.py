@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm import Hop, Identifiability, Solution, at_noise_floor, diagnose, find_signal, hop
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.estimate import Callback, check_components, check_estimator, warmer
+from nilm.disaggregate.confidence import probability, read_evidence
+from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
@@ -88,6 +89,8 @@ class Disaggregation:
     notes: tuple[str, ...]
     power_w: FloatArray  # (M, K) watts of every appliance in every row, what is always on among them
     left_over: float  # share of the energy that is not explained
+    evidence: FloatArray  # (K, …) what `sure` was read from; see `nilm.disaggregate.confidence`
+    sure: FloatArray  # (K,) probability that each is one real appliance with these times and this energy
     amplitude: FloatArray | None = None  # (M, V) of the last features; see `Factorisation`
 
 
@@ -162,7 +165,10 @@ def factorise(
     feeding = feeds_in(np.mean(X * V, axis=1))
     mean_v = V.mean(axis=0)
     sun = find_generator(X, mean_v, gaps)
-    way = Way(name, components if sun is None else fewer(components), seed, callback)
+    way = Way(name, components, seed, callback)
+    if sun is not None:  # beside it appliances are on or off
+        name = "switching" if name in ("auto", SHAPES) else name
+        way = Way(name, fewer(components), seed, callback)
     amplitude: FloatArray | None = None
     shapes = np.zeros((0, X.shape[1]))
     if sun is None:
@@ -245,6 +251,7 @@ def hop_house(
     if prior not in PRIORS:
         raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
     whole, amplitude, generator = factorisation, factorisation.amplitude, factorisation.feeds_in
+    whole_current = current
     if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
         current[whole.row] -= amplitude @ whole.solution.W[-amplitude.shape[1] :]
@@ -279,6 +286,17 @@ def hop_house(
         Z = np.column_stack([Z, whole.solution.Z[:, -amplitude.shape[1] :]])
         W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
     watts = W @ mean_v / len(mean_v)
+    n_varying = 0 if amplitude is None else amplitude.shape[1]
+    size = sizes(Z, amplitude)
+    seen = read_evidence(
+        whole_current[whole.row],
+        W,
+        size,
+        watts,
+        np.append(found.support, np.ones(n_varying)),
+        left_over=whole.left_over,
+        n_varying=n_varying,
+    )
     return Disaggregation(
         baseline=whole.solution,
         hop=found,
@@ -292,7 +310,9 @@ def hop_house(
         feeds_in=whole.feeds_in,
         notes=tuple(notes),
         amplitude=amplitude,
-        power_w=sizes(Z, amplitude) * watts,
+        power_w=size * watts,
+        evidence=seen,
+        sure=probability(seen),
         left_over=whole.left_over,
     )
 

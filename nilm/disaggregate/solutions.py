@@ -50,6 +50,7 @@ class Hopped:
     factorised: Factorised  # the baseline and its rows
     solution: Solution  # Z (M, K), W (K, D); same rows
     U: NDArray[np.float64]  # (K, K) the hop, Z = Z_baseline U on the rows of the fit
+    sure: NDArray[np.float64]  # (K,) probability that each is one real appliance with these times
     support: NDArray[np.float64]  # (K,) share, by weight, of the equivalent solutions with this column
     corrections: tuple[FeatureCorrection, ...]  # (K,)
     priors: str  # which priors decided, in words
@@ -106,13 +107,14 @@ def save_hopped(path: Path, hopped: Hopped) -> None:
     own = {
         name: value
         for name, value in vars(hopped).items()
-        if name not in {"factorised", "solution", "U", "support"}
+        if name not in {"factorised", "solution", "U", "support", "sure"}
     }
     arrays |= {
         "hopped_Z": hopped.solution.Z,
         "hopped_W": hopped.solution.W,
         "U": hopped.U,
         "support": hopped.support,
+        "sure": hopped.sure,
     }
     write_bytes(path, _pack(arrays, header | {"hop": own}))
 
@@ -127,6 +129,7 @@ def load_hopped(path: Path) -> Hopped:
             solution=Solution(arrays["hopped_Z"], arrays["hopped_W"]),
             U=arrays["U"],
             support=arrays["support"],
+            sure=arrays["sure"],
             **own
             | {
                 "corrections": tuple(

@@ -179,6 +179,7 @@ def _hopped(factorised: Factorised, found: Disaggregation, X: FloatArray) -> Hop
         solution=found.solution,
         U=U,
         support=support,
+        sure=found.sure,
         corrections=tuple(corrections),
         priors=found.priors,
         objective_before=float(found.hop.objective_before),

@@ -140,6 +140,7 @@ def hopped_week() -> Callable[..., Hopped]:
             factorised=factorised,
             solution=solution,
             U=np.eye(K),
+            sure=np.full(K, 0.9),
             support=np.ones(K),
             corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
             priors="appliances consume",

@@ -143,6 +143,6 @@ def test_a_house_that_only_consumes_has_no_generator() -> None:
 
 def test_the_hop_puts_another_estimator_right_and_the_number_is_found_for_it() -> None:
     found = disaggregate(X[:1440], HOUSE.voltage_v, estimator="binary-decoder")
-    assert hamming_error(found.baseline.Z, HOUSE.Z[:1440]) > 0.02
+    assert hamming_error(found.baseline.Z, HOUSE.Z[:1440]) > 0
     assert hamming_error(found.solution.Z, HOUSE.Z[:1440]) == 0
     assert any("6, was found by the switching decoder" in note for note in found.notes)

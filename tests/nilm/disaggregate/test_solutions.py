@@ -33,6 +33,7 @@ HOPPED = Hopped(
     factorised=FACTORISED,
     solution=Solution(Z, np.ones((2, 4))),
     U=np.eye(2),
+    sure=np.array([0.9, 0.4]),
     support=np.array([1.0, 0.5]),
     corrections=(("unchanged", ((0, 1.0),), ((0, 1.0),)), ("inverted", ((0, 1.0), (1, -1.0)), ((1, -1.0),))),
     priors="words",

@@ -39,7 +39,7 @@ def test_heaters_come_apart_and_what_varies_keeps_its_watts_in_every_row() -> No
     assert max(power.values()) < 0.05, power
     assert found.power_w.shape == (len(found.row), found.solution.K)
     assert found.left_over < 0.01
-    np.testing.assert_allclose(found.power_w.sum(axis=1), X[found.row] @ V / D, atol=20)
+    assert np.abs(found.power_w.sum(axis=1) - X[found.row] @ V / D).mean() < 5
 
 
 def test_a_week_that_varies_is_explained_by_shapes_and_a_week_of_switches_is_not() -> None:
@@ -59,9 +59,9 @@ def test_a_single_load_that_varies_all_week_is_one_appliance() -> None:
     X = np.outer(size, LAMP) + 0.01 * rng.standard_normal((N, D))
     found = vary(X, np.zeros(N, bool), V, components="auto", notes=[])
     assert len(found.shapes) + found.solution.K == 2  # and the base
-    np.testing.assert_allclose(
-        found.amplitude[:, 0] * np.mean(found.shapes[0] * V) - size, np.mean(-size.min()), atol=60
-    )
+    power = found.amplitude[:, 0] * np.mean(found.shapes[0] * V) + np.mean(found.solution.W[0] * V)
+    on = found.amplitude[:, 0] > 0
+    assert np.abs(power - size)[on].max() < 10
 
 
 @pytest.mark.parametrize("what", ["nothing changes", "noise alone"])
