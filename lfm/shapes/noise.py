@@ -25,9 +25,31 @@ class Signal(NamedTuple):
 
 
 def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
-    """The noise of X (N, D) and the directions in which its levels exceed it.
+    """The noise of rows in time, and the directions in which their levels exceed it.
 
     Levels last for many rows, so they show directions that single changes hide in the noise.
+
+    Parameters
+    ----------
+    X : array of shape (N, D)
+        Rows in time, N ≥ 2.
+    gap_before : array of bool, shape (N,)
+        True where a row does not follow the one before.
+
+    Returns
+    -------
+    Signal
+        `basis` (D, r), orthonormal, and `noise`, the standard deviation of one entry of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import find_signal
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.outer(np.arange(400) % 50 < 20, np.ones(10)) + 0.1 * rng.standard_normal((400, 10))
+    >>> signal = find_signal(X, np.zeros(400, dtype=bool))
+    >>> signal.basis.shape, round(signal.noise, 2)
+    ((10, 1), 0.1)
     """
     changes = np.diff(X, axis=0)[~gap_before[1:]]
     N, D = X.shape
@@ -55,7 +77,28 @@ def _noise_variance(values: FloatArray, ratio: float) -> float:
 
 
 def at_noise_floor(residual: FloatArray, noise: float) -> bool:
-    """Whether `residual` (N, D) is no more than noise, in every stretch of the record and every direction."""
+    """Whether a residual is no more than noise, in every stretch of the record and in every direction.
+
+    Parameters
+    ----------
+    residual : array of shape (N, D)
+        What an explanation leaves of rows in time.
+    noise : float, at least 0
+        Standard deviation of one entry that the meter itself makes, as `find_signal` measures it.
+
+    Returns
+    -------
+    bool
+        False where any of 50 stretches, or any direction, holds more than noise makes of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import at_noise_floor
+    >>> noise = 0.1 * np.random.default_rng(0).standard_normal((400, 10))
+    >>> at_noise_floor(noise, 0.1), at_noise_floor(noise + 0.05, 0.1)
+    (True, False)
+    """
     N, D = residual.shape
     if noise <= 0:
         return bool(np.abs(residual).max(initial=0.0) == 0)

@@ -31,7 +31,32 @@ class Parts(NamedTuple):
 
 
 def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) -> Parts:
-    """The on/off parts of `track` (N,); changes below `resolution` (its unit) are wander."""
+    """The sources that are on or off in one track of sizes, and what they leave of it.
+
+    Parameters
+    ----------
+    track : array of shape (N,)
+        Sizes in time, such as the watts of everything that heats.
+    gap_before : array of bool, shape (N,)
+        True where a row does not follow the one before.
+    resolution : float above 0
+        Changes below this, in the unit of the track, are wander.
+
+    Returns
+    -------
+    Parts
+        `size` (P,), `on` (N, P) and `left` (N,): track = on @ size + left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import split_track
+    >>> t = np.arange(500)
+    >>> track = 2000.0 * (t % 90 < 20) + 800.0 * (t % 130 < 50)
+    >>> parts = split_track(track, np.zeros(500, dtype=bool), resolution=5)
+    >>> np.sort(parts.size).round().tolist()
+    [800.0, 2000.0]
+    """
     sizes: list[float] = []
     states: list[BinaryArray] = []
     left = np.asarray(track, dtype=np.float64) / resolution

@@ -248,7 +248,7 @@ class Whole(Prior):
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        (Scalar(), r"Scalar\.columns returned shape \(\) where one price for each of 5"),
+        (Scalar(), r"Scalar\.columns returned shape \(\) where one price for each of 4"),
         (Undefined(), r"Undefined\.features returned NaN"),
         (Whole(), "Whole overrides value, which the hopper never asks for"),
     ],
