@@ -92,7 +92,7 @@ def sets(
         "clean": [simulated(first + n, 10) for n in range(weeks)],
         "3% drift": [simulated(first + n, 10, drift=0.03) for n in range(weeks)],
         "20 appliances": [simulated(first + n, 20, drift=0.01) for n in range(max(weeks // 4, 1))],
-        "30 appliances": [simulated(first + n, 30, drift=0.01) for n in range(max(weeks // 4, 1))],
+        "30 appliances": [simulated(first, 30, drift=0.01)],
         "a gap": [simulated(first + n, 10, gap=True) for n in range(weeks)],
     }
     if (DATA / "habits").is_dir():

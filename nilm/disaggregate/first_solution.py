@@ -35,12 +35,13 @@ SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that 
 MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
 
 
-# Levels (runs of like rows) of a week beyond which the exact decoder is not tried: its search grows with
-# their square. Houses of 20 on/off appliances have about 1,000, weeks of real habits 1,600 to 4,000.
-MOST_LEVELS = 1500
+# Share of rows that begin a new level (a run of like rows) beyond which the exact decoder is not tried: its
+# search grows with their square. Houses of 20 on/off appliances have up to 0.28, real habits 0.3 to 0.8.
+MOST_LEVELS = 0.28
 # Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift by 3%
 # leave about 0.02, weeks of real habits 0.2 and more.
 MUCH_LEFT = 0.1
+NEW_LEVELS = 0.2  # share of rows: on/off houses of ten have 0.13, weeks of real habits 0.3 to 0.8
 
 
 class Way(NamedTuple):
@@ -96,21 +97,22 @@ def explain(
 ) -> Explained:
     """The rows X (N, D) explained by the estimator that was asked for, or, for "auto", by this rule.
 
-    The exact decoder of on/off appliances is tried where the rows hold at most MOST_LEVELS levels. Its answer
-    is kept where it leaves at most MUCH_LEFT of the current that changes. Everywhere else appliances are more
+    The exact decoder of on/off appliances is tried where at most MOST_LEVELS of the rows begin a new level.
+    Its answer is kept where it leaves at most MUCH_LEFT of the current that changes, and either its
+    certificate holds or at most NEW_LEVELS of the rows begin a new level. Everywhere else appliances are more
     than on or off, and shapes with amplitudes explain the week.
     """
     nothing = np.zeros((0, X.shape[1]))
-    try_exact = way.estimator != SHAPES
-    if way.estimator == "auto":
-        try_exact = count_levels(X, gaps, min_noise=LEAST_CHANGE_A) <= MOST_LEVELS
+    n_levels = count_levels(X, gaps, min_noise=LEAST_CHANGE_A) if way.estimator == "auto" else 0
+    try_exact = way.estimator != SHAPES and n_levels <= MOST_LEVELS * len(X)
     if try_exact:
         name = "switching" if way.estimator == "auto" else way.estimator
         priors = house_priors(gaps, voltage_v, feeds_in=feeds_in)[0]
         words: list[str] = []
-        solution, _ = solve(X, gaps, priors, way._replace(estimator=name), words)
+        solution, certified = solve(X, gaps, priors, way._replace(estimator=name), words)
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
-        if way.estimator != "auto" or solution.residual(X) <= MUCH_LEFT * changing:
+        steady = certified or n_levels <= NEW_LEVELS * len(X)
+        if way.estimator != "auto" or (steady and solution.residual(X) <= MUCH_LEFT * changing):
             notes.extend(words)
             return Explained(name, solution, None, nothing)
     found = vary(X, gaps, voltage_v, components=way.components, notes=notes)

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import Hop, Identifiability, Solution, at_noise_floor, diagnose, find_signal, hop
+from lfm import (
+    Hop,
+    Identifiability,
+    Solution,
+    at_noise_floor,
+    diagnose,
+    enumerate_candidates,
+    find_signal,
+    hop,
+)
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import probability, read_evidence
 from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
@@ -33,6 +42,8 @@ from nilm.timeline import gaps_before
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
+MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
+NODES_BESIDE_VARYING = 3_000
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
@@ -267,14 +278,18 @@ def hop_house(
     sign = {"feeds_in": generator, "in_the_sun": sun}
     priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
     rng = np.random.default_rng(seed)
-    found = hop(baseline, priors=priors, X=X, rng=rng)
+    # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
+    nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
+    candidates = None if nodes == MAX_NODES else enumerate_candidates(baseline.Z, max_nodes=nodes)
+    found = hop(baseline, priors=priors, X=X, rng=rng, candidates=candidates)
     notes = list(factorisation.notes)
     if prior == "house":
         evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
         # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
         tie = 1e-6 if sun else 0.0
         if price(evidence, found.solution) > price(evidence, baseline) + tie:
-            found, words = hop(baseline, priors=evidence, X=X, rng=rng), evidence_words
+            found = hop(baseline, priors=evidence, X=X, rng=rng, candidates=candidates)
+            words = evidence_words
             notes.append("The usual weights would have made the on and off times less plausible.")
     if not found.complete:
         notes.append("The search for equivalent explanations ended at its budget; there may be more.")
@@ -301,7 +316,7 @@ def hop_house(
         baseline=whole.solution,
         hop=found,
         solution=Solution(Z, W),
-        diagnosis=diagnose(found.solution.Z, found.solution.W),
+        diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
         watts=watts,
         priors=words,
         row=factorisation.row,

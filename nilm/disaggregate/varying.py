@@ -14,9 +14,10 @@ from nilm.disaggregate.estimate import independent
 from nilm.errors import OptionError
 from nilm.results import FloatArray
 
-RESISTIVE_COSINE = 0.999  # with the voltage: a heater's; several heaters may hide behind one such shape
+RESISTIVE_COSINE = 0.99995  # with the voltage: a heater's; several heaters may hide behind one such shape
 RESOLUTION_W = 5.0  # steps of a heater below this are wander
 LEAST_SHARE = 0.002  # of what is above the base; a smaller feature is left to the unexplained energy
+LARGE_PART = 0.01  # of what is above the base; a smaller heater stays with what varies
 TWO_LEVEL_ERROR = 0.1  # of its energy that an on/off appliance may differ from one steady level
 ON_SHARE = 0.1  # of its usual power above which a varying load counts as on
 
@@ -57,10 +58,13 @@ def vary(
             continue
         if cos > RESISTIVE_COSINE:
             parts = split_track(track, gaps, resolution=RESOLUTION_W / watt)
+            rest = np.maximum(parts.left, 0.0)
             for size, on in zip(parts.size, parts.on.T, strict=True):
+                if watt * size * on.sum() < LARGE_PART * total:
+                    rest = rest + size * on
+                    continue
                 columns.append(on)
                 features.append(size * shape)
-            rest = np.maximum(parts.left, 0.0)
             if watt * rest.sum() >= LEAST_SHARE * total:
                 shapes.append(shape)
                 tracks.append(rest)
