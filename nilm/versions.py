@@ -9,8 +9,8 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 2
-FACTORISE = 2
-HOP = 2
-PUBLISH = 2
+FACTORISE = 3
+HOP = 3
+PUBLISH = 3
 SPECTRA = 1
 PIANO = 1

@@ -137,8 +137,8 @@ def _clean(svg: str, name: str) -> str:
     body = re.sub(r' transform="rotate\(-?0 [^"]*"', "", body)
     # Coordinates to a tenth of a pixel; only inside tags, for the texts between them are for the reader.
     body = re.sub(r"<[^>]+>", lambda tag: _LONG_NUMBER.sub(_tenths, tag[0]), body)
-    body = _LEVEL_LINE.sub(r"\1 \2", body)  # of a level stretch its two ends are enough
     for drawn, shown in _STANDS_FOR.items():
         body = body.replace(drawn, shown)
     body = re.sub(r"\s*\n\s*", "", re.sub(r">\s+<", "><", body))
+    body = _LEVEL_LINE.sub(r"\1 \2", body)  # of a level stretch its two ends are enough
     return body.replace("<g></g>", "")
