@@ -16,7 +16,7 @@ from nilm.report.svg import GROUND, MUTED, TEXT, drawing, hue_for_matplotlib, ne
 from nilm.report.when import DAY_S, Window, binned
 from nilm.results import FloatArray, WeekResult
 
-BIN_S = 900
+BIN_S = 3600  # hourly means: the figure is for paper, and for pages without script
 WIDE = (1040, 340)
 
 
