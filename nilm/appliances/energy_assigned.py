@@ -35,7 +35,7 @@ class EnergyAssigned:
     n_large_features: int  # of them, those with over 1% of the energy
     n_large_channels: int  # true channels with over 1% of the energy, standby aside
     left_over: float  # Σ|truth − found| of the house's total, over Σ|truth|
-    channel: NDArray[np.int64]  # (K,) the channel that each feature overlaps most; C is standby, C + 1 none
+    channel: NDArray[np.int64]  # (K,) the channel that each feature overlaps most; C + 1 is none
 
 
 class Divided(NamedTuple):
@@ -77,6 +77,8 @@ def energy_rightly_assigned(
     standby, nobody = truth.shape[1], truth.shape[1] + 1
     channels = np.column_stack([true.above_w, true.standby_w, np.zeros(len(truth))])
     overlap = _overlap(features.above_w, channels, weight)
+    # What comes and goes is no standby: every load smaller than the standby would overlap it whole.
+    overlap[:, standby] = 0.0
     nearest = np.where(overlap.any(axis=1), overlap.argmax(axis=1), nobody)
     pairs = zip(*linear_sum_assignment(-overlap), strict=True)
     matched = np.array([(k, c) for k, c in pairs if overlap[k, c] > 0], dtype=np.int64).reshape(-1, 2)

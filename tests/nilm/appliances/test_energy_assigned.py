@@ -63,7 +63,7 @@ def test_the_floors_are_one_channel_whoever_was_given_them() -> None:
     assert nothing_but_base.acc == pytest.approx(1 - TOTAL / (2 * (TOTAL + 240)))
     assert nothing_but_base.n_features == 0
     moving = energy_rightly_assigned(truth, np.array([[50.0], [50.0], [50.0], [65.0]]))
-    assert moving.channel.tolist() == [3], "where nothing else runs, it is the standby that moved"
+    assert moving.channel.tolist() == [4], "what comes and goes is no standby"
     assert moving.acc == pytest.approx(1 - (TOTAL + 3 * 10 + 5) / (2 * (TOTAL + 240)))
 
 
