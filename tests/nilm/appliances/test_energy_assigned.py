@@ -64,7 +64,7 @@ def test_the_floors_are_one_channel_whoever_was_given_them() -> None:
     assert nothing_but_base.n_features == 0
     moving = energy_rightly_assigned(truth, np.array([[50.0], [50.0], [50.0], [65.0]]))
     assert moving.channel.tolist() == [4], "what comes and goes is no standby"
-    assert moving.acc == pytest.approx(1 - (TOTAL + 3 * 10 + 5) / (2 * (TOTAL + 240)))
+    assert moving.acc == pytest.approx(1 - (TOTAL + 4 * 10 + 15) / (2 * (TOTAL + 240)))
 
 
 def test_a_generator_counts_by_its_size() -> None:
