@@ -90,16 +90,18 @@ def show_hop(waveforms: Path, truth_path: Path, scores: Path, page: Path) -> Sho
 
     `scores` is the week's scores.json; OptionError if the week has fewer than two rows with a known truth.
     """
-    table = read_week(waveforms)
-    n = int(np.sum(table.start_utc < table.start_utc[0] + np.timedelta64(DAYS, "D")))
-    rows = Rows(table.start_utc[:n], table.duration_s[:n])
-    truth = read_truth(truth_path, table.measured_utc[:n], interval_s=table.interval_s)
-    if n < 2 or not truth.known.all():
+    week = read_week(waveforms)
+    first = np.flatnonzero(week.start_utc < week.start_utc[0] + np.timedelta64(DAYS, "D"))
+    known = read_truth(truth_path, week.measured_utc[first], interval_s=week.interval_s).known
+    table = week.take(first[known])
+    if len(table) < 2:
         raise OptionError(f"{waveforms} and {truth_path} share too few rows to show the hopper at work")
-    X = table.current_a[:n, ::EVERY].astype(np.float64)
-    voltage_v = table.voltage_v[:n, ::EVERY].astype(np.float64).mean(axis=0)
+    rows = Rows(table.start_utc, table.duration_s)
+    truth = read_truth(truth_path, table.measured_utc, interval_s=week.interval_s)
+    X = table.current_a[:, ::EVERY].astype(np.float64)
+    voltage_v = table.voltage_v[:, ::EVERY].astype(np.float64).mean(axis=0)
     before = _baseline(X, len(truth.names))
-    priors, _ = house_priors(table.gap_before[:n], voltage_v, feeds_in=False)
+    priors, _ = house_priors(table.gap_before, voltage_v, feeds_in=False)
     after = lfm.hop(before, priors=priors, X=X).solution
     shown, pairs = _compared(before, after, X, voltage_v, truth, _product_scores(scores))
     pictures = _pictures(shown, pairs, (before, after), truth, rows, voltage_v)
