@@ -3,7 +3,6 @@ import pytest
 
 from nilm.disaggregate import disaggregate
 from nilm.disaggregate.varying import vary
-from nilm.simulate import loads
 
 D = 64
 V = 325 * np.sin(2 * np.pi * np.arange(D) / D)
@@ -90,4 +89,3 @@ def test_a_capacitor_draws_no_watts_and_takes_none() -> None:
     X += 0.01 * np.random.default_rng(6).standard_normal((N, D))
     found = disaggregate(X, V, estimator="shapes")
     assert found.watts.max() == pytest.approx(300, rel=0.03)
-    assert loads.active_w(V, quadrature) == pytest.approx(0, abs=1e-6)
