@@ -29,6 +29,8 @@ WEEKS: dict[str, dict[str, Any]] = {
     "faults": {"seed": 13, "n_appliances": 3, "faults": [Fault.parse("clipped:1"), Fault.parse("outage:3")]},
 }
 
+_ARRAYS = ("Z", "W", "row", "in_fit", "amplitude", "hopped_Z", "hopped_W", "U", "support", "sure")
+
 
 def digests(folder: Path) -> dict[str, dict[str, Any]]:
     """For each week and step its version, and the digests of what went in and what came out."""
@@ -64,7 +66,7 @@ def _content(paths: WeekPaths, step: str) -> Any:
         return [_rounded(table.active_w), _rounded(table.rms_a), table.flags.tolist()]
     if step in ("factorise", "hop"):
         with np.load(paths.factorised if step == "factorise" else paths.hopped) as file:
-            return {name: _rounded(file[name]) for name in file.files if file[name].dtype.kind in "biuf"}
+            return {name: _rounded(file[name]) for name in _ARRAYS if name in file.files}
     names = ("appliances.csv", "activations.csv")
     return {name: (paths.outputs / name).read_text(encoding="utf-8") for name in names}
 
