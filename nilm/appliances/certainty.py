@@ -9,12 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from lfm import Pdc
-from nilm.appliances.measures import ALWAYS_ON_SHARE
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Certainty
 
-SURE_SUPPORT = 0.95  # share of equally good explanations above which a column is not in doubt
-SAME_WAVEFORM = 0.03  # distance, relative to the larger, below which only the size of noise differs
 MAX_SENTENCES = 12  # a page lists this many dependencies, the most telling first
 
 
@@ -60,9 +58,9 @@ def certainty_in_words(
 def indistinguishable(hopped: Disaggregation) -> list[tuple[int, ...]]:
     """Groups of features that this week's data does not separate.
 
-    Two features belong together where their waveforms are the same within SAME_WAVEFORM (then nothing says
+    Two features belong together where their waveforms are the same within `same_waveform` (then nothing says
     which of the two ran), or where one is missing from a good share of the equally good explanations (support
-    below SURE_SUPPORT) and the other is what it is most likely mixed up with.
+    below `sure_support`) and the other is what it is most likely mixed up with.
     """
     K = hopped.solution.K
     bound = _mixed_up(hopped) | _same_waveform(hopped)
@@ -75,14 +73,14 @@ def indistinguishable(hopped: Disaggregation) -> list[tuple[int, ...]]:
 
 
 def _same_waveform(hopped: Disaggregation) -> set[tuple[int, int]]:
-    """Pairs (i, j), i < j, of features whose waveforms are the same within SAME_WAVEFORM."""
+    """Pairs (i, j), i < j, of features whose waveforms are the same within `same_waveform`."""
     W = hopped.solution.W
     sizes = np.linalg.norm(W, axis=1)
     return {
         (i, j)
         for i in range(len(W))
         for j in range(i + 1, len(W))
-        if np.linalg.norm(W[i] - W[j]) <= SAME_WAVEFORM * max(sizes[i], sizes[j])
+        if np.linalg.norm(W[i] - W[j]) <= THRESHOLDS.same_waveform * max(sizes[i], sizes[j])
     }
 
 
@@ -95,7 +93,7 @@ def _mixed_up(hopped: Disaggregation) -> set[tuple[int, int]]:
     Z = hopped.solution.Z
     pairs = [(i, j) for i, j, _ in _telling_pairs(hopped)]
     found = set()
-    for k in np.flatnonzero(hopped.hop.support < SURE_SUPPORT).tolist():
+    for k in np.flatnonzero(hopped.hop.support < THRESHOLDS.sure_support).tolist():
         partners = [i + j - k for i, j in pairs if k in (i, j)]
         if partners:
             other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))
@@ -105,7 +103,7 @@ def _mixed_up(hopped: Disaggregation) -> set[tuple[int, int]]:
 
 def _telling_pairs(hopped: Disaggregation) -> list[tuple[int, int, Pdc]]:
     """The dependencies that say something: what is always on, or all but, hosts everything."""
-    steady = set(np.flatnonzero(hopped.solution.Z.mean(axis=0) >= ALWAYS_ON_SHARE).tolist())
+    steady = set(np.flatnonzero(hopped.solution.Z.mean(axis=0) >= THRESHOLDS.always_on_share).tolist())
     return [(i, j, pdc) for i, j, pdc in hopped.diagnosis.dependencies if not {i, j} & steady]
 
 

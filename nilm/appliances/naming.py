@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from nilm.appliances.measures import ALWAYS_ON, HEATER
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.submeters import Submeter
 
 FloatArray = NDArray[np.float64]
 
-MIN_SUBMETER_SCORE = 0.5
-SMALLEST_HEATER_W = 100.0  # a lamp draws the same shape
 MIN_SHARED_ROWS = 30  # an hour of 2-minute rows: on fewer a match would be luck
 
 _PLAIN_KIND = {
@@ -69,7 +68,7 @@ def match_submeters(
     """The submeter of each appliance (or None), one-to-one, and notes in words about what could not be used.
 
     power_w (N, K) is each appliance's power. The assignment has the largest sum of `overlap_score`; pairs
-    below MIN_SUBMETER_SCORE are never made.
+    below `least_submeter_score` are never made.
     """
     K = power_w.shape[1]
     matches: list[SubmeterMatch | None] = [None] * K
@@ -85,7 +84,7 @@ def match_submeters(
     if K == 0 or not usable:
         return matches, tuple(notes)
     score = np.array([[overlap_score(power_w[:, k], s.watts) for s in usable] for k in range(K)])
-    allowed = np.where(score >= MIN_SUBMETER_SCORE, score, 0.0)
+    allowed = np.where(score >= THRESHOLDS.least_submeter_score, score, 0.0)
     for k, s in zip(*linear_sum_assignment(-allowed), strict=True):
         if allowed[k, s] > 0:
             matches[k] = SubmeterMatch(usable[s].name, usable[s].channel, round(float(score[k, s]), 4))
@@ -120,7 +119,7 @@ def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float
     size = power_words(abs(active_w))  # the word generator says which way it flows
     if kind == ALWAYS_ON:
         return f"{size}, always on"
-    heats = kind != HEATER or abs(active_w) >= SMALLEST_HEATER_W
+    heats = kind != HEATER or abs(active_w) >= THRESHOLDS.smallest_heater_w
     what = f"{size} {_PLAIN_KIND.get(kind, kind) if heats else 'resistive load'}"
     if share_of_time == 0:
         return f"{what}, not seen on"
