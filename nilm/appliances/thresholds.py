@@ -16,15 +16,14 @@ class ApplianceThresholds(NamedTuple):
     """Share of the time from which a load counts as always on. Origin: set by hand; a reading or two may miss
     even the always-on level."""
     feeds_in_factor: float = 0.05
-    """Power factor, with the sign turned, from which a load is a generator. Origin: set by hand; a small
-    filter may come out slightly negative."""
+    """Power factor, with the sign turned, from which a load is a generator. Origin: set by hand."""
     least_shape_a: float = 0.005
-    """Amperes RMS below which a waveform has no shape to name. Origin: set by hand, the noise of a row."""
+    """Amperes RMS below which a waveform has no shape to name. Origin: set by hand."""
     resistive_factor: float = 0.97
-    """Power factor from which a load may be a heater. Origin: recorded heaters lie above 0.99."""
+    """Power factor from which a load may be a heater. Origin: set by hand."""
     in_phase_degrees: float = 2.0
-    """Degrees between current and voltage up to which they are in phase. Origin: recorded heaters lie within
-    0.2; power supplies lead and motors lag by more."""
+    """Degrees between current and voltage up to which they are in phase. Origin: heaters lie within 0.2;
+    power supplies lead and motors lag by more."""
     dimmed_fit: float = 0.98
     """Cosine between a current and the best phase-cut copy of the voltage from which it is dimmed. Origin:
     set by hand."""
@@ -35,7 +34,7 @@ class ApplianceThresholds(NamedTuple):
     """Watts above which what is phase-cut is no light. Origin: set by hand; it is a motor with a speed
     control."""
     electronic_thd: float = 0.35
-    """Distortion (THD) from which a load is electronics. Origin: set by hand; motors stay below."""
+    """Distortion (THD) from which a load is electronics. Origin: set by hand."""
 
     # Names (naming)
     least_submeter_score: float = 0.5
@@ -59,8 +58,8 @@ class ApplianceThresholds(NamedTuple):
     sure_support: float = 0.95
     """Share of the equally good explanations above which a feature is not in doubt. Origin: the usual 95%."""
     same_waveform: float = 0.03
-    """Distance of two waveforms, relative to the larger, below which they are the same. Origin: drift of 3%
-    from one run to the next."""
+    """Distance of two waveforms, relative to the larger, below which they are the same. Origin: set by hand,
+    the size of noise."""
 
     # The catalogue of a house (catalogue)
     recent_weeks: int = 8
@@ -69,7 +68,7 @@ class ApplianceThresholds(NamedTuple):
     habit_weeks: int = 4
     """Weeks whose habits are compared. Origin: habits follow the season."""
     most_appliances: int = 256
-    """Appliances that a catalogue keeps. Origin: set by hand, more than any house has."""
+    """Appliances that a catalogue keeps. Origin: set by hand."""
     largest_change: float = 0.3
     """Change of a waveform from week to week, relative, that counts at most. Origin: set by hand; a larger
     one would teach an appliance to resemble everything."""
@@ -79,7 +78,7 @@ class ApplianceThresholds(NamedTuple):
     unlike_nats: float = -2.0
     """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
     changed_share: float = 0.05
-    """Relative change of watts that is worth a word. Origin: set by hand, more than drift."""
+    """Relative change of watts that is worth a word. Origin: set by hand."""
 
     # Scores (scores, energy_assigned)
     on_w: float = 10.0
