@@ -25,7 +25,7 @@ from .shapes.parts import split_track
 from .shapes.scales import split_scales
 from .solution import Solution, transform
 from .switching.decoder import SwitchingDecoder
-from .switching.segments import count_levels
+from .switching.segments import level_changes
 from .switching.siblings import separate_siblings
 from .switching.twins import merge_twins
 from .version import __version__
@@ -59,7 +59,6 @@ __all__ = [
     "__version__",
     "at_noise_floor",
     "count_bases",
-    "count_levels",
     "decode_rows",
     "diagnose",
     "enumerate_candidates",
@@ -69,6 +68,7 @@ __all__ = [
     "join_machines",
     "lattice_index",
     "least_squares",
+    "level_changes",
     "match_columns",
     "merge_twins",
     "nonbinarity",

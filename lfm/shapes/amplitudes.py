@@ -5,10 +5,11 @@ Minimises, over sizes a (N, K) and a base b (r,), with rows y_t and shapes B (K,
     ½ Σ_t ‖y_t − b − a_t B‖² + Σ_t Σ_k log(1 + Δa_k(t)²) + μ Σ_t Σ_k ρ(a_k(t)),
     ρ(a) = a for a ≥ 0, |a| (1 − q)/q for a < 0.
 
-The second term is the price of a change: heavy-tailed, so few large changes are cheaper than many small ones.
-The third is the loss of a quantile: it puts the level that a source exceeds in all but a share q of the time
-at zero, and so decides the base. Reweighted least squares: each round is one block-tridiagonal solve, O(N K³).
-Changes across a gap are free.
+The second term is the price of a change: heavy-tailed, so few large changes are cheaper than many small
+ones. The third is the loss of a quantile: it puts the level that a source exceeds in all but a share q of
+the time at zero, and so decides the base. Reweighted least squares: each round is one block-tridiagonal
+solve, O(N K³). Changes across a gap are free. While the base is looked for, a row counts less the more it
+leaves: a source that has no shape here must not bend the base.
 """
 
 import numpy as np
@@ -24,6 +25,7 @@ _PULL = 1e-3  # of the base towards that of the round before: no round can throw
 _SETTLE, _ROUNDS = 3, 8  # rounds with the first guess of the changes, and with changes weighed anew
 _BASE_SETTLE, _BASE_ROUNDS = 6, 20
 _BASE_ROWS = 5000  # that decide on the base at the most, and at least every third row is skipped to
+_FAR_OFF = 20.0  # times the usual squared residual at which a row counts half for the base
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
 
@@ -69,6 +71,7 @@ class _Problem:
     def __init__(self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray) -> None:
         self.Y, self.B, self.gaps = Y, shapes, gap_before
         self.gram = shapes @ shapes.T
+        self.trust = np.ones(len(Y))  # (N,) weights of the rows
 
     def sizes(
         self,
@@ -81,7 +84,7 @@ class _Problem:
         """(N, K) the next sizes above the base, which is 0 unless given."""
         inverse, weight = self._eliminated(changes, None if first else sizes)
         above = self.Y if base is None else self.Y - base
-        right = (above @ self.B.T - SMALL)[:, :, None]
+        right = (self.trust[:, None] * (above @ self.B.T) - SMALL)[:, :, None]
         return _substitute(inverse, weight, np.ascontiguousarray(right))[:, :, 0]
 
     def base_and_sizes(
@@ -91,16 +94,18 @@ class _Problem:
 
         Sizes are linear in the base, a = a₀ − A b, and the base is what the sizes leave of the mean row.
         """
+        left = np.sum((self.Y - base - sizes @ self.B) ** 2, axis=1)
+        self.trust = 1 / (1 + left / max(2 * len(base), _FAR_OFF * float(np.median(left))))
         inverse, weight = self._eliminated(changes, sizes)
         (N, r), K = self.Y.shape, len(self.B)
         right = np.empty((N, K, r + 1))
-        right[:, :, 0] = self.Y @ self.B.T - SMALL
-        right[:, :, 1:] = self.B
+        right[:, :, 0] = self.trust[:, None] * (self.Y @ self.B.T) - SMALL
+        right[:, :, 1:] = self.trust[:, None, None] * self.B
         solved = _substitute(inverse, weight, right)
         without, per_base = solved[:, :, 0], solved[:, :, 1:]
-        system = (1 + _PULL) * np.eye(r) - self.B.T @ per_base.mean(axis=0)
-        left = self.Y.mean(axis=0) - without.mean(axis=0) @ self.B + _PULL * base
-        base = np.linalg.solve(system, left)
+        share = self.trust / self.trust.sum()
+        system = (1 + _PULL) * np.eye(r) - self.B.T @ np.tensordot(share, per_base, axes=1)
+        base = np.linalg.solve(system, share @ self.Y - share @ without @ self.B + _PULL * base)
         return base, without - per_base @ base
 
     def _eliminated(self, changes: FloatArray, sizes: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -112,7 +117,7 @@ class _Problem:
         if sizes is not None:
             slope = SMALL * ((1 - LOW_SHARE) / LOW_SHARE + 1)  # beyond the linear price, which stays
             penalty += np.where(sizes < 0, slope / np.maximum(np.abs(sizes), _LEAST), 0.0)
-        return _eliminate(self.gram, weight, penalty), weight
+        return _eliminate(self.gram, self.trust, weight, penalty), weight
 
 
 def _changes(sizes: FloatArray) -> FloatArray:
@@ -123,12 +128,12 @@ def _changes(sizes: FloatArray) -> FloatArray:
 
 
 @compiled
-def _eliminate(gram: FloatArray, weight: FloatArray, penalty: FloatArray) -> FloatArray:
+def _eliminate(gram: FloatArray, trust: FloatArray, weight: FloatArray, penalty: FloatArray) -> FloatArray:
     """(N, K, K) inverse pivots of the block-tridiagonal system, from the first row to the last."""
     N, K = weight.shape
     inverse = np.empty((N, K, K))
     for t in range(N):
-        block = gram.copy()
+        block = trust[t] * gram
         for k in range(K):
             block[k, k] += weight[t, k] + penalty[t, k]
             if t + 1 < N:

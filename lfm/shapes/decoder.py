@@ -17,7 +17,10 @@ from lfm.shapes.lines import background, find_lines, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
-_QUIET_SHARE, _QUIET_ROWS = 0.01, 5  # of the rows, at least so many: the quietest are a first guess of the base
+_QUIET_SHARE, _QUIET_ROWS = (
+    0.01,
+    5,
+)  # of the rows, at least so many: the quietest are a first guess of the base
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -30,6 +33,9 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ----------
     n_components : int from 1 up, or 'auto'
         The most shapes to keep; the largest by size stay. Default 'auto': as many as pay for themselves.
+    min_noise : float, default 0
+        The noise is taken as at least this, in the unit of X: for rows in which the sources follow something
+        else, such as the voltage, by more than the meter's noise.
 
     Attributes
     ----------
@@ -75,8 +81,9 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     left_over_: float
     at_noise_floor_: bool
 
-    def __init__(self, n_components: int | str = "auto") -> None:
+    def __init__(self, n_components: int | str = "auto", *, min_noise: float = 0.0) -> None:
         self.n_components = n_components
+        self.min_noise = min_noise
 
     @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
@@ -84,11 +91,12 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         most = self._most()
         gaps = check_gaps(gap_before, len(rows))
-        signal = find_signal(rows, gaps)
+        signal = find_signal(rows, gaps, min_noise=self.min_noise)
         self.noise_ = signal.noise
         self._basis = signal.basis
         # Data without noise has no unit of its own: rounding of the largest entry stands in.
-        self._unit = max(signal.noise, 1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
+        rounding = max(1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
+        self._unit = max(signal.noise, self.min_noise, rounding)
         Y = rows @ self._basis / self._unit
         self._find_lines(Y, gaps, most)
         self._base = Y.mean(axis=0)

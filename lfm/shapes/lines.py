@@ -1,8 +1,10 @@
 """Lines through the origin on which changes lie: one line for each source, whatever the size of its change.
 
 Changes are measured in units of the background: the noise and what wanders all the time, as one covariance.
-In these units a change of one source lies within noise of its line. Each large change proposes its own line;
-the one that explains most of the changes still free is refined on them and kept, until none explains two.
+In these units a change of one source lies within noise of its line. Each large change proposes its own
+line; the one that explains most of the changes still free is refined on them and kept, until none explains
+two. A change that is the sum of two lines needs no line of its own: a load whose waveform changes with its
+level moves in a plane, and would have a line for each of its levels.
 """
 
 import numpy as np
@@ -18,25 +20,36 @@ _QUIET = 1e-4  # probability that the background alone makes a change so large
 _WITHIN = 0.95  # share of the background inside the limit that its covariance is measured in
 _WIDER = 1.1  # what that limit cuts off the covariance
 _ROUNDS = 10
+_IN_PLANE = 0.5  # probability that noise leaves a change of a plane so close to it: half of them is enough
+_SAME = 1e-3  # squared sine of two lines that span no plane
+_LONGEST = 1.0  # times a change: sums in which one line takes back what the other gives explain anything
 
 
 def background(changes: FloatArray) -> FloatArray:
-    """(r, r) covariance of the changes (n, r) in which nothing switches."""
+    """(r, r) covariance of the changes (n, r) in which nothing switches, in units of the noise of a row.
+
+    It is at least that of the noise of two rows, in every direction.
+    """
     n, r = changes.shape
     least = min(n, 3 * r)
     limit = chi2.ppf(_WITHIN, r)
-    tiny = 1e-9 * np.eye(r) * max(float(np.mean(changes**2)), np.finfo(np.float64).tiny)
     quiet = changes[np.argsort(np.sum(changes**2, axis=1), kind="stable")[: max(n // 3, least)]]
-    covariance = quiet.T @ quiet / len(quiet) + tiny
+    covariance = _at_least_noise(quiet.T @ quiet / len(quiet))
     for _ in range(_ROUNDS):
         distance = np.einsum("ij,ij->i", changes @ np.linalg.inv(covariance), changes)
         quiet = changes[distance < limit]
         if len(quiet) < least:
             quiet = changes[np.argsort(distance, kind="stable")[:least]]
-        before, covariance = covariance, _WIDER * quiet.T @ quiet / len(quiet) + tiny
+        before, covariance = covariance, _at_least_noise(_WIDER * quiet.T @ quiet / len(quiet))
         if np.allclose(before, covariance, rtol=1e-3):
             break
     return covariance
+
+
+def _at_least_noise(covariance: FloatArray) -> FloatArray:
+    """The covariance (r, r) with no eigenvalue below 2, the variance of the difference of two noisy rows."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, 2.0)) @ vectors.T)
 
 
 def is_large(changes: FloatArray) -> BoolArray:
@@ -51,15 +64,34 @@ def find_lines(changes: FloatArray) -> FloatArray:
     r = changes.shape[1]
     size2 = np.sum(changes**2, axis=1)
     limit = chi2.isf(_FAR, max(r - 1, 1))
+    within = chi2.ppf(_IN_PLANE, max(r - 2, 1))
     free = np.ones(len(changes), dtype=np.bool_)
     lines: list[FloatArray] = []
     while len(lines) < MAX_LINES and np.count_nonzero(free) >= 2:
         line, members = _best_line(changes, size2, np.flatnonzero(free), limit)
         if len(members) < 2:
             break
-        lines.append(line)
         free[members] = False
+        for other in lines:
+            rows = np.flatnonzero(free)
+            free[rows[_in_plane(changes[rows], size2[rows], line, other, within)]] = False
+        lines.append(line)
     return np.array(lines).reshape(len(lines), r)
+
+
+def _in_plane(
+    changes: FloatArray, size2: FloatArray, one: FloatArray, other: FloatArray, limit: float
+) -> BoolArray:
+    """(n,) which changes (n, r) are sums of two lines, neither of which is longer than the change itself."""
+    cosine = float(one @ other)
+    outside = 1 - cosine**2
+    if outside < _SAME:
+        return np.zeros(len(changes), dtype=np.bool_)
+    along, across = changes @ one, changes @ other
+    first, second = (along - cosine * across) / outside, (across - cosine * along) / outside
+    left2 = size2 - first * along - second * across
+    longest2 = np.maximum(first**2, second**2)
+    return np.asarray((left2 < limit) & (longest2 <= _LONGEST**2 * size2))
 
 
 def _best_line(

@@ -24,7 +24,7 @@ class Signal(NamedTuple):
     noise: float  # standard deviation of one entry of a row
 
 
-def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
+def find_signal(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0) -> Signal:
     """The noise of rows in time, and the directions in which their levels exceed it.
 
     Levels last for many rows, so they show directions that single changes hide in the noise.
@@ -35,6 +35,8 @@ def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
         Rows in time, N ≥ 2.
     gap_before : array of bool, shape (N,)
         True where a row does not follow the one before.
+    min_noise : float, default 0
+        Directions in which the levels vary by no more than noise of this size are left out.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def find_signal(X: FloatArray, gap_before: BoolArray) -> Signal:
     noise = float(np.sqrt(_noise_variance(values, D * _OVERLAP / len(changes)) / 2))
     levels = X - X.mean(axis=0)
     power, directions = np.linalg.eigh(levels.T @ levels / N)
-    edge = noise**2 * (1 + np.sqrt(D / N)) ** 2 * _EDGE_SLACK
+    edge = max(noise, min_noise) ** 2 * (1 + np.sqrt(D / N)) ** 2 * _EDGE_SLACK
     rounding = (1e-9 * float(np.abs(X).max(initial=0.0))) ** 2  # what is left where there is no noise
     keep = power > max(edge, rounding, np.finfo(np.float64).tiny)
     return Signal(np.ascontiguousarray(directions[:, keep][:, ::-1]), noise)

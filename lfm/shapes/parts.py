@@ -1,10 +1,11 @@
 """One track of sizes as a sum of sources that are on or off, and what is left over.
 
-Several sources may have one shape (heaters). A source that is on or off shows as a *peak* among the changes of
-the track: many of one size, where a load that varies has few of any. Only sizes with such a peak are tried. With
-C(x) = log(1 + x²), parts of size u_i and states z_i(t) minimise Σ_t C((Δa − Σ_i Δz_i u_i)/s) + λ Σ_t C(r_t/s)(1 +
-κ[r_t < 0]) + (price of a switch and of its time)·switches + (price of a size)·parts, r_t = a_t − Σ_i z_i(t) u_i.
-Parts are added one after the other, each decoded by a binary Viterbi, then all again in turn.
+Several sources may have one shape (heaters). A source that is on or off shows as a *peak* among the changes
+of the track: many of one size, where a load that varies has few of any. Only sizes with such a peak are
+tried. With C(x) = log(1 + x²), parts of size u_i and states z_i(t) minimise Σ_t C((Δa − Σ_i Δz_i u_i)/s) +
+λ Σ_t C(r_t/s)(1 + κ[r_t < 0]) + (price of a switch and of its time)·switches + (price of a size)·parts, r_t
+= a_t − Σ_i z_i(t) u_i. Parts are added one after the other, each decoded by a binary Viterbi, then all
+again in turn.
 """
 
 from typing import NamedTuple

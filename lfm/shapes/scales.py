@@ -1,8 +1,8 @@
-"""One track of sizes as a sum of tracks of different scale: small things that vary, and large ones in sessions.
+"""One track of sizes as a sum of tracks of different scale: small ones that vary, large ones in sessions.
 
 Sources of one shape add up to one track. Where their levels differ much, the energy of the track has a
-valley between two peaks, by the logarithm of its level: a heater of 500 W and a dryer of 2 to 6 kW. What is above
-the valley comes in sessions; inside a session the smaller source goes on as it usually is.
+valley between two peaks, by the logarithm of its level: a heater of 500 W and a dryer of 2 to 6 kW. What is
+above the valley comes in sessions; inside a session the smaller source goes on as it usually is.
 """
 
 from typing import NamedTuple
@@ -82,7 +82,7 @@ def find_valley(track: FloatArray, duration: FloatArray, *, resolution: float) -
         return None
     edges = np.arange(0, log_level.max() + 2 * _BIN, _BIN)
     energy = np.histogram(log_level, edges, weights=np.exp(log_level) * duration[counts])[0]
-    reach = int(round(3 * _WIDTH / _BIN))
+    reach = round(3 * _WIDTH / _BIN)
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * _BIN / _WIDTH) ** 2)
     smooth = np.convolve(np.pad(energy, reach), kernel / kernel.sum(), "valid")
     lower_peak = np.minimum(np.maximum.accumulate(smooth), np.maximum.accumulate(smooth[::-1])[::-1])

@@ -156,8 +156,8 @@ def split(Y: FloatArray, gap_before: BoolArray) -> Segments:
     return Segments(start, length, mean, follows)
 
 
-def count_levels(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0) -> int:
-    """How many runs of like rows X (N, D) holds: rows that differ by no more than noise are alike.
+def level_changes(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0) -> FloatArray:
+    """The sizes of the changes from one level to the next; rows that differ by mere noise are one level.
 
     Parameters
     ----------
@@ -170,21 +170,24 @@ def count_levels(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0
 
     Returns
     -------
-    int
-        From 1 (nothing ever changes) to N.
+    array of shape (M,)
+        Root mean square of the change over the D entries, in order of time; M is 0 where nothing ever changes
+        and at most N − 1. There is no change across a gap.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from lfm import count_levels
+    >>> from lfm import level_changes
     >>> X = np.repeat([[0.0, 1.0], [5.0, 2.0], [0.0, 1.0]], 40, axis=0)
     >>> X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
-    >>> count_levels(X, np.zeros(120, dtype=bool))
-    3
+    >>> level_changes(X, np.zeros(120, dtype=bool)).round(1).tolist()
+    [3.6, 3.6]
     """
     subspace = find_subspace(X, gap_before)
     subspace = subspace._replace(noise=max(subspace.noise, min_noise))
-    return len(split(subspace.scores(X), gap_before).start)
+    segments = split(subspace.scores(X), gap_before)
+    change = np.diff(segments.mean, axis=0)[segments.follows[1:]]
+    return np.asarray(np.linalg.norm(change, axis=1) * subspace.noise / np.sqrt(X.shape[1]))
 
 
 def is_transition(segments: Segments) -> BoolArray:

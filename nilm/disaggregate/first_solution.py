@@ -6,12 +6,13 @@ Owns which repairs follow which, and how the rows beside a generator are looked 
 """
 
 import logging
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Prior, Solution, count_levels, hop, merge_twins, separate_siblings
+from lfm import Prior, Solution, hop, level_changes, merge_twins, separate_siblings
 from nilm.disaggregate.estimate import (
     LEAST_CHANGE_A,
     SHAPES,
@@ -35,13 +36,24 @@ SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that 
 MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
 
 
-# Share of rows that begin a new level (a run of like rows) beyond which the exact decoder is not tried: its
-# search grows with their square. Houses of 20 on/off appliances have up to 0.28, real habits 0.3 to 0.8.
-MOST_LEVELS = 0.28
-# Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift by 3%
-# leave about 0.02, weeks of real habits 0.2 and more.
-MUCH_LEFT = 0.1
-NEW_LEVELS = 0.2  # share of rows: on/off houses of ten have 0.13, weeks of real habits 0.3 to 0.8
+@dataclass(frozen=True)
+class RuleThresholds:
+    """What decides whether the exact decoder or shapes explain a week. Set on seeds below 200."""
+
+    # Root mean square amperes, about 20 W: a smaller change of level is wander, not a switch.
+    small_a: float = 0.1
+    # Share of the changes of level. On/off houses of 10 and 20 appliances have at most 0.03 small ones, slow
+    # change of 5% has 0.32, weeks of real habits have 0.57 and more.
+    most_small: float = 0.25
+    # Changes of level for each row. Houses of 20 on/off appliances have up to 0.28; the search grows with the
+    # square.
+    most_changes: float = 0.5
+    # Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift
+    # by 3% leave about 0.02, weeks of real habits 0.2 and more.
+    much_left: float = 0.1
+
+
+RULE = RuleThresholds()
 
 
 class Way(NamedTuple):
@@ -98,27 +110,34 @@ def explain(
 ) -> Explained:
     """The rows X (N, D) explained by the estimator that was asked for, or, for "auto", by this rule.
 
-    The exact decoder of on/off appliances is tried where at most MOST_LEVELS of the rows begin a new level.
-    Its answer is kept where it leaves at most MUCH_LEFT of the current that changes, and either its
-    certificate holds or at most NEW_LEVELS of the rows begin a new level. Everywhere else appliances are more
-    than on or off, and shapes with amplitudes explain the week.
+    The exact decoder of on/off appliances is tried where the week does not wander: few of the changes from
+    one level to the next are smaller than an appliance. Its answer is kept where it leaves little of the
+    current that changes. Everywhere else appliances are more than on or off, and shapes with amplitudes
+    explain the week. The limits are in RULE.
     """
     nothing = np.zeros((0, X.shape[1]))
-    n_levels = count_levels(X, gaps, min_noise=LEAST_CHANGE_A) if way.estimator == "auto" else 0
-    try_exact = way.estimator != SHAPES and n_levels <= MOST_LEVELS * len(X)
-    if try_exact:
+    if way.estimator != SHAPES and (way.estimator != "auto" or not wanders(X, gaps)):
         name = "switching" if way.estimator == "auto" else way.estimator
         priors = house_priors(gaps, voltage_v, feeds_in=feeds_in)[0]
         words: list[str] = []
-        solution, certified = solve(X, gaps, priors, way._replace(estimator=name), words)
+        solution, _ = solve(X, gaps, priors, way._replace(estimator=name), words)
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
-        steady = certified or n_levels <= NEW_LEVELS * len(X)
-        if way.estimator != "auto" or (steady and solution.residual(X) <= MUCH_LEFT * changing):
+        if way.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
             notes.extend(words)
             return Explained(name, solution, None, nothing)
     found = vary(X, gaps, voltage_v, duration_s=duration_s, components=way.components, notes=notes)
     amplitude = found.amplitude if len(found.shapes) else None
     return Explained(SHAPES, found.solution, amplitude, found.shapes)
+
+
+def wanders(X: FloatArray, gaps: NDArray[np.bool_]) -> bool:
+    """Whether the rows X (N, D) hold loads that are more than on or off: many changes of level are small."""
+    change_a = level_changes(X, gaps, min_noise=LEAST_CHANGE_A)
+    if len(change_a) == 0:
+        return False
+    return len(change_a) > RULE.most_changes * len(X) or bool(
+        np.mean(change_a < RULE.small_a) > RULE.most_small
+    )
 
 
 def share_left_over(X: FloatArray, explained: FloatArray, voltage_v: FloatArray) -> float:

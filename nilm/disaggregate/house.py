@@ -77,8 +77,8 @@ def disaggregate(
 ) -> Disaggregation:
     """The appliances in current_a (N, D) amperes, one mains cycle per row, voltage_v (D,) or (N, D) volts.
 
-    `start_utc` (N,) tells gaps between rows; without it every row follows the one before. `duration_s` (N,) is
-    the time that each row stands for, `interval_s` where it is None.
+    `start_utc` (N,) tells gaps between rows; without it every row follows the one before. `duration_s` (N,)
+    is the time that each row stands for, `interval_s` where it is None.
     `fit_for_use` (N,) False leaves a row out of the fit; it is decoded afterwards where it is close to a
     state that was seen. Rows with NaN are left out altogether. `components` is an upper bound or "auto";
     `warm_start` (K, D) are waveforms to try before the estimator.
@@ -134,7 +134,7 @@ def factorise(
     X, V = current[fit_rows], _per_row(voltage, fit_rows)
     feeding = feeds_in(np.mean(X * V, axis=1))
     mean_v = V.mean(axis=0)
-    sun = find_generator(X, mean_v, gaps)
+    sun = find_generator(X, mean_v, gaps) if feeding else None
     way = Way(name, components, seed, callback)
     if sun is not None:  # beside it appliances are on or off
         name = "switching" if name in ("auto", SHAPES) else name

@@ -1,8 +1,9 @@
 """Loads that are more than on or off: shapes whose watts vary, and the on/off appliances among them.
 
-Owns how the shapes of `lfm.ShapeDecoder` become features of a house: what is always there, on/off appliances
-with Z and W, and loads that vary, each with its size in every row. Heaters have one shape, the voltage's own, so
-their sum is taken apart by scale and by sizes that recur. Tracks that switch together become one machine.
+Owns how the shapes of `lfm.ShapeDecoder` become features of a house: what is always there, on/off
+appliances with Z and W, and loads that vary, each with its size in every row. Heaters have one shape, the
+voltage's own, so their sum is taken apart by scale and by sizes that recur. Tracks that switch together
+become one machine.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import LfmError, ShapeDecoder, Solution, join_machines, split_scales, split_track
-from nilm.disaggregate.estimate import independent
+from nilm.disaggregate.estimate import LEAST_CHANGE_A, independent
 from nilm.errors import OptionError
 from nilm.results import FloatArray
 
@@ -70,7 +71,7 @@ def vary(
     """
     most = max(components - 1, 1) if isinstance(components, int) else "auto"
     try:
-        model = ShapeDecoder(n_components=most).fit(X, gap_before=gaps)
+        model = ShapeDecoder(n_components=most, min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
     tracks = _large_enough(_in_watts(model, voltage_v), duration_s, notes)
@@ -157,7 +158,7 @@ def _two_levels(power_w: FloatArray) -> tuple[NDArray[np.uint8], float]:
 
 
 def _in_units(power_w: FloatArray) -> tuple[float, FloatArray]:
-    """The mean watts of a track (N,) while it is on, and its size (N,) in units of that, 0 where it is off."""
+    """The mean watts of a track (N,) while it is on, and its size (N,) in that unit, 0 where it is off."""
     size = np.abs(power_w)
     on = size > THRESHOLDS.on_share * np.percentile(size, 98)
     mean = float(power_w[on].mean()) if on.any() else 1.0
