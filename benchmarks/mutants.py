@@ -79,9 +79,10 @@ def places(tree: ast.Module) -> list[tuple[ast.AST, str, int]]:
 
 
 def sample(under: str, n: int, seed: int) -> list[Mutant]:
-    """N mutants of the modules below `under` that have a test file of their own."""
+    """N mutants of the module `under`, or of those below it that have a test file of their own."""
     everything = []
-    for path in sorted((ROOT / under).rglob("*.py")):
+    top = [ROOT / under] if under.endswith(".py") else (ROOT / under).rglob("*.py")
+    for path in sorted(top):
         module = path.relative_to(ROOT)
         if own_tests(module).exists():
             for number, (node, field, line) in enumerate(places(ast.parse(path.read_text("utf-8")))):
@@ -139,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n", type=int, default=40)
-    parser.add_argument("--under", default="lfm")
+    parser.add_argument("--under", default="lfm", help="a folder or a module, such as nilm/week.py")
     parser.add_argument("--timeout", type=float, default=120.0)
     options = parser.parse_args()
     survivors = []
