@@ -175,7 +175,7 @@ def main(only: str, n_weeks: int) -> None:
                 except Exception as error:  # noqa: BLE001 - a benchmark goes on: that it breaks is the finding
                     seen = f"{type(error).__name__} | | |"
                 put(changed, record)
-                if seen != usual:
+                if str(seen) != str(usual):  # to the digits that are shown
                     lines.append(f"| {name}.{field} | {value:g} → {other:g} | {seen} |")
             print("\n".join(lines), end="\n" if lines else "", flush=True)
             if not lines:

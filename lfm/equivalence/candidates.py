@@ -161,9 +161,8 @@ def enumerate_candidates(
     matrix = lattice.coordinates if fractions else rows.astype(np.int64)
     assert matrix is not None
     Y, f, nodes, complete = short_vectors(matrix, counts, max_nonbinarity, max_nodes)
-    denominator = 1
-    if fractions:
-        Y, denominator = _as_fractions(Y, lattice.basis.astype(np.int64), lattice.index)
+    basis = lattice.basis.astype(np.int64)
+    Y, denominator = _as_fractions(Y, basis, lattice.index) if fractions else (Y, 1)
     numerators, f = _with_unit_vectors(Y, f, denominator)
     return Candidates(
         numerators,

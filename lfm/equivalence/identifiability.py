@@ -143,21 +143,17 @@ def diagnose(
     rank_W = None if W is None else _rank(W, K)
     dependences = tuple(column_dependences(rows))
     candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
-    count: BaseCount | None = None
-    n_equivalent, exact, at_most = math.inf, True, math.inf
-    if candidates is not None:
-        count = count_bases(candidates.numerators, candidates.denominator)
-        n_equivalent, exact = count.n, count.exact and candidates.complete
-        at_most = count.at_most if candidates.complete else math.inf
+    complete = candidates is not None and candidates.complete
+    count = None if candidates is None else count_bases(candidates.numerators, candidates.denominator)
     verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
     index = None if dependences else lattice_index(rows)
     return Identifiability(
         identifiable=verdict,
         reason=reason,
         witness=_kernel_witness(dependences[0], K) if candidates is None else _candidate_witness(candidates),
-        n_equivalent=n_equivalent,
-        n_equivalent_is_exact=exact,
-        n_equivalent_at_most=at_most,
+        n_equivalent=count.n if count else math.inf,
+        n_equivalent_is_exact=count.exact and complete if count else True,
+        n_equivalent_at_most=count.at_most if count and complete else math.inf,
         candidates=candidates,
         dependencies=tuple(pairwise_dependencies(rows)),
         bias_features=tuple(int(k) for k in np.flatnonzero(rows.all(axis=0))),
