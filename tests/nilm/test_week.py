@@ -103,6 +103,10 @@ def test_the_truth_is_scored_before_submeters_and_baseline_before_solution(
     assert scores.hamming_before is not None
     assert scores.hamming_before > 0.1
     assert {row.truth_name for row in scores.appliances} == set(HOUSE.names)
+    others = [row for row in scores.appliances_before if row.truth_name not in ("standby", "kettle")]
+    assert len(others) == K - 2
+    assert all(row.mae_w == pytest.approx(0, abs=0.1) for row in others)
+    assert scores.energy_error == pytest.approx(0, abs=1e-4)
 
 
 def test_ids_and_names_come_from_the_week_before(found: Disaggregation) -> None:

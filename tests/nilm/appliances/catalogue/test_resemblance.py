@@ -66,7 +66,11 @@ def test_a_tolerance_is_learnt_and_grows_while_the_appliance_is_away() -> None:
 
 
 def test_a_shape_speaks_for_an_appliance_but_little_among_heaters() -> None:
-    assert shape_nats(MOTOR, past(MOTOR), MODEL) == pytest.approx(-math.log(MODEL.alike), abs=0.7)
+    sd = math.hypot(MODEL.switched.shape, MODEL.noise_a / 2.0)
+    same, anything = 2 * norm.pdf(0, 0, sd), 1 / MODEL.shape_range
+    mixed = (1 - MODEL.other_shape) * same + MODEL.other_shape * anything
+    other = MODEL.alike * same + (1 - MODEL.alike) * anything
+    assert shape_nats(MOTOR, past(MOTOR), MODEL) == pytest.approx(math.log(mixed / other))
     heater = replace(MOTOR, kind="resistive heater")
     assert 0 < shape_nats(heater, past(heater), MODEL) < 0.6
     assert shape_nats(MOTOR, past(heater), MODEL) > 2
