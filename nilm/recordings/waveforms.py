@@ -276,10 +276,12 @@ def _measure(
     current_a = cycles[:, 1] * calibration.amps_per_sample
     rms_v, rms_a = (np.sqrt(np.mean(wave**2, axis=1)) for wave in (voltage_v, current_a))
     swapped_v = rms_a / calibration.amps_per_sample * calibration.volts_per_sample
-    fundamental_rms_v = voltage.amplitude * calibration.volts_per_sample / np.sqrt(2)
     problems = (
         (quality.SWAPPED, _plausible_v(swapped_v) & ~_plausible_v(rms_v)),
-        (quality.NO_VOLTAGE, fundamental_rms_v < THRESHOLDS.least_v),
+        (
+            quality.NO_VOLTAGE,
+            voltage.amplitude * calibration.volts_per_sample < np.sqrt(2) * THRESHOLDS.least_v,
+        ),
         (quality.NO_LOCK, np.abs(voltage.hz - MAINS_HZ) > THRESHOLDS.lock_hz),
         (quality.CUT_SHORT, n_cycles < THRESHOLDS.fewest_cycles),
     )
