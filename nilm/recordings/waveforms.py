@@ -258,12 +258,7 @@ def _read(recording: _Recording, begin: IntArray, size: int) -> FloatArray:
 
 
 def _measure(
-    rows: _Rows,
-    samples: FloatArray,
-    start_s: float,
-    calibration: Calibration,
-    sampling: Sampling,
-    name: str,
+    rows: _Rows, samples: FloatArray, start_s: float, calibration: Calibration, sampling: Sampling, name: str
 ) -> tuple[WeekTable, list[Dropped]]:
     """The rows that can be phase-locked, and why the others cannot; samples (R, S, 2) as read."""
     voltage = fit_fundamental(samples[:, :, 0], rate_hz=RATE_HZ)
