@@ -184,10 +184,12 @@ def main() -> None:
         for module in sorted({mutant.module for mutant in mutants}):
             if fails(module, folder, 10 * options.cpu_seconds):
                 sys.exit(f"the tests of {module} fail without any mutant; repair them first")
-        for mutant in mutants:
+        print(f"{len(mutants)} mutants; those that no test notices:", flush=True)
+        for number, mutant in enumerate(mutants, start=1):
             if not noticed(mutant, folder, options.cpu_seconds):
                 survivors.append(mutant)
-                print(f"not noticed: {mutant.module}:{mutant.line} {mutant.name}", flush=True)
+                place = f"{mutant.module}:{mutant.line} {mutant.name}"
+                print(f"not noticed: {place} ({len(survivors)} of {number})", flush=True)
     share = 1 - len(survivors) / max(len(mutants), 1)
     print(f"seed {options.seed}: {len(mutants) - len(survivors)} of {len(mutants)} noticed ({share:.0%})")
 
