@@ -22,10 +22,10 @@ from .shapes.decoder import ShapeDecoder
 from .shapes.noise import at_noise_floor, find_signal
 from .shapes.parts import split_track
 from .solution import Solution, transform
+from .switching.collinear.siblings import separate_siblings
+from .switching.collinear.twins import merge_twins
 from .switching.decoder import SwitchingDecoder
 from .switching.segments import count_levels
-from .switching.siblings import separate_siblings
-from .switching.twins import merge_twins
 from .version import __version__
 
 __all__ = [

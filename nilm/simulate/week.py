@@ -1,8 +1,8 @@
 """A week of a simulated house on disk, laid out as UK-DALE, with its truth beside it.
 
 Owns the order of writing and the truth file. A sparse recording holds signal where the ingest will read it
-(`nilm.simulate.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around every
-switch; elsewhere it is silent.
+(`nilm.simulate.device.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around
+every switch; elsewhere it is silent.
 """
 
 import logging
@@ -16,13 +16,13 @@ from nilm.errors import OptionError
 from nilm.files import atomic_path
 from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week, check_house
 from nilm.recordings.waveforms import Sampling
+from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP, check_labels, write_meters
+from nilm.simulate.device.recorder import Recorder
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
 from nilm.simulate.habits_house import Recordable, house_of_habits
 from nilm.simulate.house import House, simulated_house
 from nilm.simulate.lifelike import lifelike_house
-from nilm.simulate.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP, check_labels, write_meters
-from nilm.simulate.recorder import Recorder
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
