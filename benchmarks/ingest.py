@@ -29,10 +29,10 @@ from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week
 from nilm.recordings.waveforms import Reading, Sampling, read_hour
 from nilm.simulate import loads
+from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP
+from nilm.simulate.device.recorder import Recorder
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import simulated_house
-from nilm.simulate.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP
-from nilm.simulate.recorder import Recorder
 from nilm.simulate.signal import signal_of
 from nilm.simulate.week import simulate_week
 

@@ -1,6 +1,6 @@
 """How many small mistakes the tests notice: operators and comparisons changed at random, one at a time.
 
-python benchmarks/mutants.py [--seed 0] [--n 40] [--under lfm] [--timeout 120]
+python benchmarks/mutants.py [--seed 0] [--n 40] [--under lfm] [--cpu-seconds 120]
 
 A mutant is a copy of the project in which one operator or comparison of one module is another. The test file
 of that module (lfm/hopper/walk.py → tests/lfm/hopper/test_walk.py) runs on it; a mutant that no test notices
@@ -9,14 +9,17 @@ is printed. Mutants inside type annotations and in `assert` are not made: they c
 
 import argparse
 import ast
+import importlib
 import os
 import random
+import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
@@ -29,6 +32,15 @@ COPIED = (
     "pyproject.toml",
     "README.md",
     "CHANGELOG.md",
+)
+LIBRARIES = (
+    "numpy",
+    "numba",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.decomposition",
 )
 SWAPS = {
     ast.Add: ast.Sub,
@@ -79,9 +91,10 @@ def places(tree: ast.Module) -> list[tuple[ast.AST, str, int]]:
 
 
 def sample(under: str, n: int, seed: int) -> list[Mutant]:
-    """N mutants of the modules below `under` that have a test file of their own."""
+    """N mutants of the module `under`, or of those below it that have a test file of their own."""
     everything = []
-    for path in sorted((ROOT / under).rglob("*.py")):
+    top = [ROOT / under] if under.endswith(".py") else (ROOT / under).rglob("*.py")
+    for path in sorted(top):
         module = path.relative_to(ROOT)
         if own_tests(module).exists():
             for number, (node, field, line) in enumerate(places(ast.parse(path.read_text("utf-8")))):
@@ -109,26 +122,42 @@ def mutated(source: str, number: int) -> str:
     return ast.unparse(tree)
 
 
-def fails(module: Path, folder: Path, timeout_s: float) -> bool:
-    """Whether the module's own tests fail, or never end, on the copy in `folder`."""
+def fails(module: Path, folder: Path, cpu_s: int) -> bool:
+    """Whether the module's own tests fail, or never end, on the copy in `folder`.
+
+    They run in a fork of this process, which has loaded all libraries but none of the project's modules.
+    """
     tests = str(own_tests(module).relative_to(ROOT))
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", tests]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
-    try:
-        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        return True
-    return run.returncode != 0
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            code = _run(tests, folder, cpu_s)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
 
 
-def noticed(mutant: Mutant, folder: Path, timeout_s: float) -> bool:
+def _run(tests: str, folder: Path, cpu_s: int) -> int:
+    """The exit code of pytest on a test file of the copy, with nothing printed and CPU time to spend."""
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    os.chdir(folder)
+    sys.path[:] = [str(folder), *(p for p in sys.path if p and Path(p).resolve() != ROOT)]
+    os.environ["PYTHONPATH"] = str(folder)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    return int(pytest.main(["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", tests]))
+
+
+def noticed(mutant: Mutant, folder: Path, cpu_s: int) -> bool:
     """Whether the module's own tests fail, or never end, on the mutant."""
     path = folder / mutant.module
     original = path.read_text("utf-8")
     stamp = path.stat()
     try:
         path.write_text(mutated(original, mutant.number), "utf-8")
-        return fails(mutant.module, folder, timeout_s)
+        return fails(mutant.module, folder, cpu_s)
     finally:
         path.write_text(original, "utf-8")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what was compiled before stays valid
@@ -139,9 +168,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n", type=int, default=40)
-    parser.add_argument("--under", default="lfm")
-    parser.add_argument("--timeout", type=float, default=120.0)
+    parser.add_argument("--under", default="lfm", help="a folder or a module, such as nilm/week.py")
+    parser.add_argument("--cpu-seconds", type=int, default=120, help="after which a run counts as noticed")
     options = parser.parse_args()
+    for library in LIBRARIES:
+        importlib.import_module(library)
     survivors = []
     mutants = sample(options.under, options.n, options.seed)
     with tempfile.TemporaryDirectory() as name:
@@ -151,12 +182,14 @@ def main() -> None:
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, folder / part)
         for module in sorted({mutant.module for mutant in mutants}):
-            if fails(module, folder, 10 * options.timeout):
+            if fails(module, folder, 10 * options.cpu_seconds):
                 sys.exit(f"the tests of {module} fail without any mutant; repair them first")
-        for mutant in mutants:
-            if not noticed(mutant, folder, options.timeout):
+        print(f"{len(mutants)} mutants; those that no test notices:", flush=True)
+        for number, mutant in enumerate(mutants, start=1):
+            if not noticed(mutant, folder, options.cpu_seconds):
                 survivors.append(mutant)
-                print(f"not noticed: {mutant.module}:{mutant.line} {mutant.name}", flush=True)
+                place = f"{mutant.module}:{mutant.line} {mutant.name}"
+                print(f"not noticed: {place} ({len(survivors)} of {number})", flush=True)
     share = 1 - len(survivors) / max(len(mutants), 1)
     print(f"seed {options.seed}: {len(mutants) - len(survivors)} of {len(mutants)} noticed ({share:.0%})")
 

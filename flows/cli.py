@@ -7,7 +7,7 @@ Results go to standard output, log lines and errors to standard error. Exit code
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -66,6 +66,13 @@ def parser() -> argparse.ArgumentParser:
             made.add_argument(root, type=Path, metavar="DIR", help=f"instead of the setting {setting}")
         return made
 
+    _work(command)
+    _use(command)
+    return top
+
+
+def _work(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """The commands that make something out of recordings."""
     data, outputs = "--data-root", "--outputs-root"
     _simulate(
         command(
@@ -91,6 +98,17 @@ def parser() -> argparse.ArgumentParser:
     _method(backfill)
     _piano(command("piano", "Transcribe a piece of music and write the report of its notes.", data, outputs))
     _experiments(command("experiments", "Compute the paper's figures and tables again.", data, outputs))
+    command(
+        "demo",
+        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
+        data,
+        outputs,
+    )
+
+
+def _use(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """The commands for somebody who reads what was made."""
+    data, outputs = "--data-root", "--outputs-root"
     diagnose = command("diagnose", "Say what a finished week's data can and cannot tell apart.")
     diagnose.add_argument("folder", type=Path, metavar="outputs/HOUSE/WEEK", help="as `nilm run` names it")
     export = command("export", "Write published weeks for nilmtk, spreadsheets or Home Assistant.", outputs)
@@ -113,13 +131,6 @@ def parser() -> argparse.ArgumentParser:
         default="127.0.0.1",
         help="an address of this machine other than loopback: whoever reaches it can read and name",
     )
-    command(
-        "demo",
-        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
-        data,
-        outputs,
-    )
-    return top
 
 
 def _house_and_week(command: argparse.ArgumentParser) -> None:

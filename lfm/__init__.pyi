@@ -24,10 +24,10 @@ from .shapes.noise import at_noise_floor, find_signal
 from .shapes.parts import split_track
 from .shapes.scales import split_scales
 from .solution import Solution, transform
+from .switching.collinear.siblings import separate_siblings
+from .switching.collinear.twins import merge_twins
 from .switching.decoder import SwitchingDecoder
 from .switching.segments import level_changes
-from .switching.siblings import separate_siblings
-from .switching.twins import merge_twins
 from .version import __version__
 
 __all__ = [

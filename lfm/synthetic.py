@@ -21,7 +21,7 @@ Dependency = tuple[int, int, Pdc]
 IMAGE_SIDE = 30
 PATCH_SIDE = 7
 _MAX_DRAWS = 1000
-_FIRST_DRAWS = 20  # after which it is plain whether _MAX_DRAWS would do
+_FIRST_DRAWS = 20  # by then the rate of finds tells whether _MAX_DRAWS will be enough
 
 
 class Synthetic(NamedTuple):

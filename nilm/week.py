@@ -5,7 +5,7 @@ Owns no files: `nilm.publish` reads the inputs and writes the outputs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from nilm.appliances.build import (
     name_loads,
     suggested_parts,
 )
-from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, changes, identify
+from nilm.appliances.catalogue import Catalogue, Identity, Look, Sighting, WeekRecord, changes, identify
 from nilm.appliances.certainty import certainty_in_words
 from nilm.appliances.correction_words import corrections_in_words
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
@@ -74,44 +74,28 @@ def build_week(
 
     Energy closes exactly: metered_kwh = Σ energy_kwh + unexplained_kwh, each to the milliwatt-hour.
     """
-    house, week, interval_s = hopped.house, hopped.week, hopped.interval_s
-    loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
-    power_w = hopped.sizes * np.array([load.active_w for load in loads])
-    matches, submeter_notes = match_submeters(power_w, around.submeters, rows.duration_s)
+    week, analyst = hopped.week, around.analyst
     observed_s = float(rows.duration_s.sum())
-    looks = [look_of(load, match, observed_s=observed_s) for load, match in zip(loads, matches, strict=True)]
-    identity = identify(
-        around.catalogue,
-        week,
-        looks,
-        solution=solution_digest,
-        energy_kwh=[load.energy_kwh for load in loads],
-        called=around.analyst.names,
-    )
-    ids = around.analyst.joined(identity.ids)
-    parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
+    found = _identified(hopped, rows, around, solution_digest, activation_options)
+    loads, power_w, identity = found.loads, found.power_w, found.identity
+    ids = analyst.joined(identity.ids)
+    parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, analyst)
     hosts = {p.part: p.host for p in parts.values()}
-    machines = lift_to_machines(matches, power_w, around.submeters, hosts, rows.duration_s)
-    known = _joined(around.catalogue, around.analyst)
+    machines = lift_to_machines(found.matches, power_w, around.submeters, hosts, rows.duration_s)
+    known = _joined(around.catalogue, analyst)
     before = known.before(week)
-    names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
+    names = name_loads(loads, ids, machines, analyst, before=before, observed_s=observed_s)
     certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
     appliances = build_appliances(
-        hopped,
-        loads,
-        ids,
-        names,
-        parts=parts,
-        indistinguishable=certainty.indistinguishable,
+        hopped, loads, ids, names, parts=parts, indistinguishable=certainty.indistinguishable
     )
-    own = around.catalogue.weeks.get(week)
-    sightings = _sightings(looks, ids, names, before, own.sightings if own else ())
+    sightings = _sightings(found.looks, ids, names, before, around.catalogue.weeks.get(week))
     metered_kwh = energy_kwh(rows.metered_w, rows.duration_s)
     explained_kwh = sum(a.energy_kwh for a in appliances)
     result = WeekResult(
-        house=house,
+        house=hopped.house,
         week=week,
-        interval_s=interval_s,
+        interval_s=hopped.interval_s,
         start_utc=rows.start_utc,
         metered_w=rows.metered_w,
         explained_w=power_w.sum(axis=1),
@@ -126,8 +110,8 @@ def build_week(
         timezone=timezone,
         corrections=corrections_in_words(hopped, ids, rows.voltage_v),
         certainty=certainty,
-        quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *submeter_notes)),
-        scores=_scores(hopped, loads, ids, rows, matches, around),
+        quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *found.notes)),
+        scores=_scores(hopped, loads, ids, rows, found.matches, around),
         catalogue=changes(known, week, sightings, identity=identity),
         provenance=around.provenance,
         row_s=rows.duration_s,
@@ -136,18 +120,53 @@ def build_week(
     return result, WeekRecord(solution_digest, _with_ids(sightings, identity.ids), identity.doubts)
 
 
+class _Identified(NamedTuple):
+    """The loads of a week and who they are, each in the order of the features."""
+
+    loads: list[Load]
+    power_w: FloatArray  # (N, K)
+    matches: list[SubmeterMatch | None]
+    notes: tuple[str, ...]  # on submeters that could not be used
+    looks: list[Look]
+    identity: Identity
+
+
+def _identified(
+    hopped: Disaggregation,
+    rows: MeteredRows,
+    around: Surroundings,
+    solution_digest: str,
+    activation_options: ActivationOptions,
+) -> _Identified:
+    """What each feature draws and when, its submeter, and the id that the catalogue knows it by."""
+    loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
+    power_w = hopped.sizes * np.array([load.active_w for load in loads])
+    matches, notes = match_submeters(power_w, around.submeters, rows.duration_s)
+    observed_s = float(rows.duration_s.sum())
+    looks = [look_of(load, match, observed_s=observed_s) for load, match in zip(loads, matches, strict=True)]
+    identity = identify(
+        around.catalogue,
+        hopped.week,
+        looks,
+        solution=solution_digest,
+        energy_kwh=[load.energy_kwh for load in loads],
+        called=around.analyst.names,
+    )
+    return _Identified(loads, power_w, matches, notes, looks, identity)
+
+
 def _sightings(
     looks: Sequence[Look],
     ids: Sequence[str],
     names: Sequence[Name],
     before: Mapping[str, Sighting],
-    own: Sequence[Sighting],
+    own: WeekRecord | None,
 ) -> tuple[Sighting, ...]:
     """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there.
 
-    `own` is what this week's record held so far: a name that it no longer has is kept as the former one.
+    `own` is this week's record so far: a name that it no longer has is kept as the former one.
     """
-    so_far = {s.appliance_id: s for s in own}
+    so_far = {s.appliance_id: s for s in own.sightings} if own else {}
 
     def formerly(appliance_id: str, name: str) -> str:
         was = so_far.get(appliance_id)

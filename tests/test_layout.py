@@ -107,3 +107,24 @@ def test_the_wheel_holds_every_package() -> None:
         init.parent for room in ("lfm", "nilm", "flows") for init in (ROOT / room).rglob("__init__.py")
     ]
     assert sorted(settings["packages"]) == sorted(".".join(f.relative_to(ROOT).parts) for f in folders)
+
+
+MOST_IN_A_FOLDER = 14  # about a dozen, and what a reader can still take in
+LARGER = {"nilm/recordings": 18, "nilm/report": 22, "flows": 20}  # they may not grow further
+
+
+def test_no_folder_holds_more_modules_than_a_reader_takes_in() -> None:
+    folders: dict[str, int] = {}
+    for room in ("lfm", "nilm", "flows"):
+        for module in (ROOT / room).rglob("*.py"):
+            folder = module.parent.relative_to(ROOT).as_posix()
+            folders[folder] = folders.get(folder, 0) + 1
+    assert not {f: n for f, n in folders.items() if n > LARGER.get(f, MOST_IN_A_FOLDER)}
+
+
+def test_every_record_of_thresholds_is_in_the_architecture() -> None:
+    words = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    records = [p for room in ("lfm", "nilm") for p in (ROOT / room).rglob("thresholds.py")]
+    named = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in records]
+    assert named
+    assert not [name for name in named if f"`{name}`" not in words]

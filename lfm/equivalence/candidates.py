@@ -5,6 +5,7 @@ The unit vectors always belong to the candidates (erratum E9). What to do with c
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -160,16 +161,8 @@ def enumerate_candidates(
     matrix = lattice.coordinates if fractions else rows.astype(np.int64)
     assert matrix is not None
     Y, f, nodes, complete = short_vectors(matrix, counts, max_nonbinarity, max_nodes)
-    denominator = 1
-    if fractions:
-        denominator = lattice.index
-        inverse = np.rint(denominator * np.linalg.inv(lattice.basis.astype(np.float64))).astype(np.int64)
-        assert np.array_equal(
-            inverse @ lattice.basis.astype(np.int64), denominator * np.eye(Z.shape[1], dtype=np.int64)
-        )
-        Y = Y @ inverse.T
-        common = int(np.gcd.reduce(Y, axis=None, initial=denominator))
-        Y, denominator = Y // common, denominator // common
+    basis = lattice.basis.astype(np.int64)
+    Y, denominator = _as_fractions(Y, basis, lattice.index) if fractions else (Y, 1)
     numerators, f = _with_unit_vectors(Y, f, denominator)
     return Candidates(
         numerators,
@@ -180,6 +173,15 @@ def enumerate_candidates(
         max_nonbinarity,
         lattice.index if fractions else 1,
     )
+
+
+def _as_fractions(Y: IntArray, basis: IntArray, index: int) -> tuple[IntArray, int]:
+    """(numerators, denominator) of u = H⁻¹y for each row y of Y; H is the `basis`, of determinant ±index."""
+    inverse = np.rint(index * np.linalg.inv(basis.astype(np.float64))).astype(np.int64)
+    assert np.array_equal(inverse @ basis, index * np.eye(len(basis), dtype=np.int64))
+    Y = Y @ inverse.T
+    common = int(np.gcd.reduce(Y, axis=None, initial=index))
+    return Y // common, index // common
 
 
 def sample_candidates(
@@ -225,26 +227,29 @@ def sample_candidates(
     if not decay > 0:
         raise InvalidInputError(f"decay must be positive (math.inf is strict), got {decay}")
     check_independent(distinct_rows(Z).rows, N=len(Z))
-    K = Z.shape[1]
     G = np.rint(Z.T.astype(np.float64) @ Z).astype(np.int64)
+    kept, f_kept = zip(*_sampled(G, n_samples, decay, rng), strict=True)
+    numerators, f = _with_unit_vectors(np.concatenate(kept), np.concatenate(f_kept), 1)
+    return Candidates(numerators, 1, f, False, n_samples, int(f.max()))
+
+
+def _sampled(
+    G: IntArray, n_samples: int, decay: float, rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Algorithm 1 for the Gram matrix G = ZᵀZ: vectors that were drawn, and their f, some at a time."""
     linear = np.diag(G)  # Zᵀ1, because Z is binary
     eigenvalues, Psi = np.linalg.eigh(G.astype(np.float64))
     Lambda = Psi / np.sqrt(eigenvalues)
     mu = 0.5 * Lambda.T @ linear
-    kept: list[IntArray] = []
-    f_kept: list[IntArray] = []
+    strict = math.isinf(decay)
     for start in range(0, n_samples, _SAMPLES_AT_ONCE):
         n = min(_SAMPLES_AT_ONCE, n_samples - start)
-        strict = math.isinf(decay)
         f_star = np.zeros(n) if strict else rng.geometric(-math.expm1(-decay), size=n) - 1.0
-        direction = rng.standard_normal((n, K))
+        direction = rng.standard_normal((n, len(G)))
         direction *= (np.sqrt(mu @ mu + 2 * f_star) / np.linalg.norm(direction, axis=1))[:, None]
         u = np.rint((mu + direction) @ Lambda.T).astype(np.int64)
         u = np.unique(u[np.any(u != 0, axis=1)], axis=0)
         if len(u) and float(np.abs(u).max()) ** 2 * float(np.abs(G).sum()) > 2.0**62:
             raise InvalidInputError(f"decay = {decay} draws vectors too large for f to be exact; raise it")
         f = (((u @ G) * u).sum(axis=1) - u @ linear) // 2
-        kept.append(u[f == 0] if strict else u)
-        f_kept.append(f[f == 0] if strict else f)
-    numerators, f = _with_unit_vectors(np.concatenate(kept), np.concatenate(f_kept), 1)
-    return Candidates(numerators, 1, f, False, n_samples, int(f.max()))
+        yield (u[f == 0], f[f == 0]) if strict else (u, f)

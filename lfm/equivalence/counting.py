@@ -103,7 +103,7 @@ def _count_by_flats(vectors: IntArray, weights: IntArray, max_flats: int) -> int
     """Σ over bases of the vectors (n, K) of rank K of Π weights; None beyond max_flats flats."""
     n, K = vectors.shape
     max_flats = min(max_flats, BUDGETS.max_numbers // (n * K))
-    if n > max_flats:  # as many as there are of rank one
+    if n > max_flats:  # each class of vectors is a flat of rank one
         return None
     # flat (the bits of its vectors) → (ordered ways to span it, the vectors contracted by it)
     level: dict[bytes, tuple[int, IntArray]] = {bytes(n): (1, vectors % _PRIME)}

@@ -140,31 +140,20 @@ def diagnose(
     # Nothing below depends on how often a row occurs, so every step looks at the distinct ones alone.
     rows = distinct_rows(check_binary("Z", Z)).rows
     K = rows.shape[1]
-    rank_W = None
-    if W is not None:
-        W = check_real("W", W)
-        if W.shape[0] != K:
-            raise InvalidInputError(f"W has {W.shape[0]} rows and Z has {K} columns; both must be K")
-        rank_W = int(np.linalg.matrix_rank(W))
+    rank_W = None if W is None else _rank(W, K)
     dependences = tuple(column_dependences(rows))
     candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
-    if candidates is None:
-        witness: FloatArray | None = _kernel_witness(dependences[0], K)
-        count, n_equivalent, exact, at_most = None, math.inf, True, math.inf
-    else:
-        witness = _candidate_witness(candidates)
-        count = count_bases(candidates.numerators, candidates.denominator)
-        n_equivalent, exact = count.n, count.exact and candidates.complete
-        at_most = count.at_most if candidates.complete else math.inf
+    complete = candidates is not None and candidates.complete
+    count = None if candidates is None else count_bases(candidates.numerators, candidates.denominator)
     verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
     index = None if dependences else lattice_index(rows)
     return Identifiability(
         identifiable=verdict,
         reason=reason,
-        witness=witness,
-        n_equivalent=n_equivalent,
-        n_equivalent_is_exact=exact,
-        n_equivalent_at_most=at_most,
+        witness=_kernel_witness(dependences[0], K) if candidates is None else _candidate_witness(candidates),
+        n_equivalent=count.n if count else math.inf,
+        n_equivalent_is_exact=count.exact and complete if count else True,
+        n_equivalent_at_most=count.at_most if count and complete else math.inf,
         candidates=candidates,
         dependencies=tuple(pairwise_dependencies(rows)),
         bias_features=tuple(int(k) for k in np.flatnonzero(rows.all(axis=0))),
@@ -175,6 +164,13 @@ def diagnose(
         lattice_index=index,
         column_dependences=dependences,
     )
+
+
+def _rank(W: ArrayLike, K: int) -> int:
+    W = check_real("W", W)
+    if W.shape[0] != K:
+        raise InvalidInputError(f"W has {W.shape[0]} rows and Z has {K} columns; both must be K")
+    return int(np.linalg.matrix_rank(W))
 
 
 def _verdict(

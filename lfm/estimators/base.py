@@ -140,7 +140,7 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 f"{type(self).__name__} did not converge in {self.n_iter_} rounds (objective "
                 f"{rounds.trace[-1]:.6g}); {advice}",
                 ConvergenceWarning,
-                stacklevel=4,  # past _keep, fit and one_thread: the user's line
+                stacklevel=4,  # the warning names the line that called fit, not ours
             )
         return self
 

@@ -108,7 +108,7 @@ def columns_near_space(Y: FloatArray) -> BinaryArray:
     nearest = 1 + np.argsort(distances[1:], kind="stable")[: 64 * r]
     directions = ((nearest[:, None] >> np.arange(r)) & 1).astype(np.float64)
     chosen = _independent(directions, r)
-    limit = 4 * distances[nearest[chosen[-1]]]  # twice the distance of the last one needed
+    limit = 4 * distances[nearest[chosen[-1]]]  # squared: twice as far as the last one chosen
     directions = directions[distances[nearest] <= limit]
     chosen = smallest_determinant(directions, chosen)
     Z: BinaryArray = ((Y @ to_pivots @ directions[chosen].T) > 0.5).astype(np.uint8)
@@ -119,7 +119,9 @@ def independent_sources(Y: FloatArray, contrast: str, seed: int) -> BinaryArray:
     """Z (N, r): the sources of FastICA of Y (N, r), each cut in two."""
     ica = FastICA(whiten="unit-variance", fun=contrast, random_state=seed, max_iter=300)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start: what it is worth shows in the residual
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # it is only a start, and is judged by its residual
         ica.fit(Y)
     # Without the centring that ICA does: the source of a feature that is off is then at zero.
     return np.column_stack([split_in_two(source) for source in (Y @ ica.components_.T).T])

@@ -125,7 +125,7 @@ class MEIBP(LatentFeatureEstimator):
 def _start(X: FloatArray, K: int, rng: np.random.Generator) -> State:
     """Z at random, features at the mean of X shared out among them."""
     Z = (rng.random((len(X), K)) < 0.5).astype(np.uint8)
-    Z[rng.integers(len(X), size=K), np.arange(K)] = 1  # no feature begins dead
+    Z[rng.integers(len(X), size=K), np.arange(K)] = 1  # every feature is on in some row
     scale = math.sqrt(float(np.mean(X**2))) or 1.0
     first = rng.random((K, X.shape[1])) * X.mean(axis=0) * (4 / K)
     return State(X, Z, Posterior(first, np.full(K, scale), first, first**2), scale)

@@ -70,8 +70,8 @@ class EstimatorThresholds(NamedTuple):
     """Dimensions up to which all codes are listed. Origin: 2¹⁶ codes of a few hundred rows take a fraction of
     a second."""
     floor_sigmas: float = 6.0
-    """Standard deviations above its mean up to which a residual is noise. Origin: noise alone exceeds them
-    once in 10⁹."""
+    """Standard deviations above its mean up to which a residual is noise. Origin: noise exceeds them once in
+    10⁹."""
     quick_nodes: int = 2_000
     """Nodes for each row while searching. Origin: for time; the best solution gets `max_nodes`."""
 

@@ -55,7 +55,7 @@ def residual_limit(solution: Solution, X: FloatArray | None, tolerance: float) -
         )
     if X is None:
         return math.inf
-    # The floor lets a start that fits exactly be left by rounding, and by nothing more.
+    # A start that fits exactly has a residual of zero: the second term leaves room for rounding.
     return (1 + tolerance) * solution.residual(X) + 1e-9 * float(np.linalg.norm(X))
 
 
@@ -94,7 +94,7 @@ def check_candidates(solution: Solution, candidates: Candidates, X: ArrayLike | 
         )
     try:
         agree = np.array_equal(nonbinarity(solution.Z, candidates.U.T), candidates.f)
-    except InvalidInputError:  # fractions that this Z does not make whole
+    except InvalidInputError:  # Zu is no integer: the candidates are of another Z
         agree = False
     if not agree:
         raise InvalidInputError(

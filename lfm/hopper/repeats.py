@@ -66,7 +66,7 @@ def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
     total = float(np.trace(gram))
     if total == 0:
         return np.zeros(N, dtype=np.int64)
-    rounding = 1e-15 * total  # what an exact ZW leaves behind
+    rounding = 1e-15 * total  # of the residual where X = ZW exactly
     variance = max(total - float(strongest.sum()), rounding) / ((N - K) * (D - K))
     group, n_groups = _group(
         X @ directions, 2 * variance * float(chi2.isf(THRESHOLDS.told_apart, K)), THRESHOLDS.max_groups

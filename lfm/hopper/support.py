@@ -56,7 +56,7 @@ def _bases(
     m, depth = 0, 0
     arrived = True
     while True:
-        if arrived:  # at a basis not met before: `slot` is free but for the very first
+        if arrived:  # at a basis that is new
             slot = _slot(here, bits, slots)
             slots[slot] = m
             found[m] = columns

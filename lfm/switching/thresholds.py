@@ -81,7 +81,7 @@ class SwitchingThresholds(NamedTuple):
     most_share: float = 1.1
     """Share of a feature that a row may hold at most. Origin: one, and some noise."""
 
-    # Collinear features (lfm.switching.siblings)
+    # Collinear features (lfm.switching.collinear.siblings)
     collinear_cosine: float = 0.998
     """Cosine from which two waveforms have one shape. Origin: set by hand."""
     near_ratio: float = 1.3
@@ -107,7 +107,7 @@ class SwitchingThresholds(NamedTuple):
     foreign_weight: float = 10.0
     """How strongly an edge with another switch in it counts less. Origin: set by hand."""
 
-    # Classes of activations (lfm.switching.partition)
+    # Classes of activations (lfm.switching.collinear.partition)
     n_bins: int = 8
     """Bins of durations and of distances, one for every doubling. Origin: 2⁷ rows of two minutes are four
     hours; what lasts longer is one bin."""
@@ -121,7 +121,7 @@ class SwitchingThresholds(NamedTuple):
     max_classes: int = 12
     """Classes in one family. Origin: set by hand, for time."""
 
-    # Twins (lfm.switching.twins)
+    # Twins (lfm.switching.collinear.twins)
     max_broken: float = 0.005
     """Share of rows in which two twins may take a third value. Origin: set by hand; such rows are decoded
     wrongly one way or another."""

@@ -29,7 +29,7 @@ class EnergyAssigned:
 
     acc: float  # every feature counts, for the channel it overlaps most
     one: float  # each channel keeps at most one feature; the others are left out
-    n_features: int  # found features that do more than stand by
+    n_features: int  # found features that are not always on
     n_large_features: int  # of them, those with over 1% of the energy
     n_large_channels: int  # true channels with over 1% of the energy, standby aside
     left_over: float  # Σ|truth − found| of the house's total, over Σ|truth|

@@ -35,7 +35,7 @@ class Name(NamedTuple):
 
     text: str
     source: str  # "analyst", "submeter", "earlier week" or "description"
-    score: float | None = None  # how well the submeter fits; None unless it is one
+    score: float | None = None  # how well the submeter fits; None for other sources
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
             own_runs = int(_starts(Z[:, part], gaps).sum())
             strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
             share = float(on_s[host] / duration_s.sum())
-            chance = float(bdtrc(runs - 1, runs + strays, share))  # share ** runs where none strays
+            chance = float(bdtrc(runs - 1, runs + strays, share))  # without strays this is share ** runs
             if chance * K * (K - 1) <= THRESHOLDS.most_chance:
                 on, outside = float(on_s[part]), float(outside_s[part, host])
                 found[part] = PartOf(part, host, runs, on, outside, share, chance)

@@ -131,7 +131,7 @@ def _draw(figure: Figure, rows: pd.DataFrame, sizes: list[int]) -> None:
         if limit is not None:
             axis.axhline(limit, color="0.5", lw=0.8, ls="--")
         axis.set(title=panel, xlabel="N", yscale="log")
-        # Plain numbers: powers of ten are mathematics to matplotlib, which the pages do not have it read.
+        # Plain numbers: matplotlib writes powers of ten as mathematics, which our pages do not render.
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.tick_params(axis="x", labelsize=8)
     figure.axes[0].set_ylabel("equivalent solutions")

@@ -45,7 +45,7 @@ class TranscribeOptions:
     components: int = 40
     estimator: str = "meibp"
     seed: int = 0
-    min_pitch_score: float = 0.35  # features below are no notes
+    min_pitch_score: float = 0.35  # a feature with a lower score is not taken for a note
     onset_tolerance_s: float = 0.1  # for the scores against a MIDI file
     spectra: SpectraOptions = field(default_factory=SpectraOptions)
 

@@ -14,7 +14,7 @@ import multiprocessing
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
@@ -166,6 +166,42 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     if reason is None and (known := _known_quality(paths.quality)) is not None:
         return known
     log.info("%s: assembling the week (%s)", paths, _shortened(reason))
+    records, tables, marks = _gathered(paths, recordings, timed)
+    if not tables:
+        raise NothingUsableError(_nothing_usable(paths, records))
+    offered = concatenate(tables)
+    table = each_instant_once(offered)
+    quality = week_quality(
+        records,
+        house=paths.house,
+        week=paths.week,
+        interval_s=sampling.interval_s,
+        start_utc=table.start_utc,
+        duration_s=table.duration_s,
+        flags=table.flags,
+        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
+    )
+    write_week(paths.waveforms, table)
+    files.write_json(paths.quality, quality.as_json())
+    record(paths.waveforms_manifest, step, [paths.waveforms, paths.quality], result=marks)
+    log.info(
+        "%s: %d rows for %.1f%% of the week, %d of %d recordings left out",
+        paths,
+        quality.rows_present,
+        100 * quality.coverage,
+        len(quality.files_left_out),
+        len(records),
+    )
+    return quality
+
+
+def _gathered(
+    paths: WeekPaths, recordings: Sequence[Path], timed: Mapping[Path, Path]
+) -> tuple[list[HourRecord], list[WeekTable], dict[str, str]]:
+    """What became of each recording, the rows that lie in the week, and marks of what they were read from.
+
+    `timed` are the files beside the pieces of the recordings whose name tells their time.
+    """
     records: list[HourRecord] = []
     tables: list[WeekTable] = []
     marks: dict[str, str] = {}
@@ -188,34 +224,9 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
             else:
                 hour = replace(hour, left_out="none of its rows lies in the week")
         records.append(hour)
-    if not tables:
-        raise NothingUsableError(_nothing_usable(paths, records))
-    offered = concatenate(tables)
-    table = each_instant_once(offered)
-    quality = week_quality(
-        records,
-        house=paths.house,
-        week=paths.week,
-        interval_s=sampling.interval_s,
-        start_utc=table.start_utc,
-        duration_s=table.duration_s,
-        flags=table.flags,
-        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
-    )
-    write_week(paths.waveforms, table)
     if len(calibrations) == 1:  # else it changed while the hours were read, and they are read again
         marks[CALIBRATION] = calibrations.pop()
-    files.write_json(paths.quality, quality.as_json())
-    record(paths.waveforms_manifest, step, [paths.waveforms, paths.quality], result=marks)
-    log.info(
-        "%s: %d rows for %.1f%% of the week, %d of %d recordings left out",
-        paths,
-        quality.rows_present,
-        100 * quality.coverage,
-        len(quality.files_left_out),
-        len(records),
-    )
-    return quality
+    return records, tables, marks
 
 
 def _rows_of_week(table: WeekTable, week: Week) -> WeekTable:

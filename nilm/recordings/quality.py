@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
+from nilm.recordings.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
 from nilm.timeline import GAP_S, seconds
 
@@ -37,22 +38,29 @@ class Flag(IntFlag):
     CLIPPED_INRUSH = 128
 
 
+def _mains_range(off_hz: float) -> str:
+    return f"{50 - off_hz:g} to {50 + off_hz:g} Hz"
+
+
 FLAG_MEANINGS: Mapping[Flag, str] = {
     Flag.CLIPPED_VOLTAGE: "voltage samples stand at the converter's full scale",
     Flag.CLIPPED_CURRENT: "current samples stand at the converter's full scale: the peak is cut off",
     Flag.FEW_CYCLES: "fewer cycles averaged than asked for, at a file's edge: more noise",
-    Flag.DC_OFFSET: "a DC offset above 1% of the RMS voltage or 0.5% of the current's full scale; removed",
-    Flag.ODD_FREQUENCY: "mains frequency outside 49.5 to 50.5 Hz",
-    Flag.ODD_VOLTAGE: "voltage outside 150 to 300 V RMS",
+    Flag.DC_OFFSET: (
+        f"a DC offset above {THRESHOLDS.offset_v:.0%} of the RMS voltage or {THRESHOLDS.offset_a:.1%} of the "
+        "current's full scale; removed"
+    ),
+    Flag.ODD_FREQUENCY: f"mains frequency outside {_mains_range(THRESHOLDS.odd_hz)}",
+    Flag.ODD_VOLTAGE: f"voltage outside {THRESHOLDS.low_v:g} to {THRESHOLDS.high_v:g} V RMS",
     Flag.DISTORTED: "the voltage is no steady mains cycle: a disturbance or outage within the row's window",
     Flag.CLIPPED_INRUSH: "the inrush before the row reached the converter's full scale: it was larger",
 }
 UNFIT = Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT | Flag.DISTORTED  # the waveform itself is wrong
 
-NO_VOLTAGE = "no voltage (below 50 V RMS)"
+NO_VOLTAGE = f"no voltage (below {THRESHOLDS.least_v:g} V RMS)"
 SWAPPED = "voltage and current channels look swapped"
-NO_LOCK = "mains frequency outside 45 to 55 Hz"
-CUT_SHORT = "fewer than 3 whole cycles recorded"
+NO_LOCK = f"mains frequency outside {_mains_range(THRESHOLDS.lock_hz)}"
+CUT_SHORT = f"fewer than {THRESHOLDS.fewest_cycles} whole cycles recorded"
 NOT_RECORDED = "not recorded"
 
 

@@ -11,7 +11,7 @@ recording is also probed for changes, and every time without one gets a row
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,13 +29,14 @@ from nilm.recordings.quality import Dropped, Flag
 from nilm.recordings.stretches import cut_into_rows
 from nilm.recordings.switch_times import find_switches
 from nilm.recordings.tables import WeekTable, concatenate
+from nilm.recordings.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import HOUR_S, Calibration, hour_start_s
 from nilm.timeline import utc
 
 RATE_HZ = 16_000
+MAINS_HZ = 50.0
 CHANNELS = 2  # left is voltage, right is current
 SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequency
-FEWEST_CYCLES = 3  # below, a row at a file's edge is left to the next file
 FULL_SCALE = 1 - 2**-15
 BATCH_SAMPLES = 250_000  # in memory at a time, whatever the file's length and the interval
 
@@ -60,8 +61,8 @@ class Sampling:
             raise OptionError(f"interval_s must divide an hour (1 to 3600 s), got {self.interval_s}")
         if not 16 <= self.n_points <= 4096:
             raise OptionError(f"n_points must be 16 to 4096, got {self.n_points}")
-        if not FEWEST_CYCLES <= self.n_cycles <= 50:
-            raise OptionError(f"n_cycles must be {FEWEST_CYCLES} to 50, got {self.n_cycles}")
+        if not THRESHOLDS.fewest_cycles <= self.n_cycles <= 50:
+            raise OptionError(f"n_cycles must be {THRESHOLDS.fewest_cycles} to 50, got {self.n_cycles}")
         if not (self.probe_s == 0 or 1 <= self.probe_s <= 600):
             raise OptionError(f"probe_s must be 1 to 600 s, or 0 for the plain grid, got {self.probe_s}")
         if not 0.02 <= self.edge_s <= 5:
@@ -239,7 +240,7 @@ def _check_format(recording: _Recording) -> None:
 def _windows(recording: _Recording, rows: _Rows) -> Iterator[tuple[_Rows, FloatArray]]:
     """The rows and their samples (R, S, 2), in batches of windows of one length S, long enough for a row."""
     for size in np.unique(rows.size):
-        if size < _samples_for(FEWEST_CYCLES):
+        if size < _samples_for(THRESHOLDS.fewest_cycles):
             continue
         of_size = np.flatnonzero(rows.size == size)
         for batch in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
@@ -257,12 +258,7 @@ def _read(recording: _Recording, begin: IntArray, size: int) -> FloatArray:
 
 
 def _measure(
-    rows: _Rows,
-    samples: FloatArray,
-    start_s: float,
-    calibration: Calibration,
-    sampling: Sampling,
-    name: str,
+    rows: _Rows, samples: FloatArray, start_s: float, calibration: Calibration, sampling: Sampling, name: str
 ) -> tuple[WeekTable, list[Dropped]]:
     """The rows that can be phase-locked, and why the others cannot; samples (R, S, 2) as read."""
     voltage = fit_fundamental(samples[:, :, 0], rate_hz=RATE_HZ)
@@ -275,32 +271,27 @@ def _measure(
     current_a = cycles[:, 1] * calibration.amps_per_sample
     rms_v, rms_a = (np.sqrt(np.mean(wave**2, axis=1)) for wave in (voltage_v, current_a))
     swapped_v = rms_a / calibration.amps_per_sample * calibration.volts_per_sample
-    problems = (  # the first that applies to a row is its reason
+    problems = (
         (quality.SWAPPED, _plausible_v(swapped_v) & ~_plausible_v(rms_v)),
-        (quality.NO_VOLTAGE, voltage.amplitude * calibration.volts_per_sample / np.sqrt(2) < 50),
-        (quality.NO_LOCK, np.abs(voltage.hz - 50) > 5),
-        (quality.CUT_SHORT, n_cycles < FEWEST_CYCLES),
+        (
+            quality.NO_VOLTAGE,
+            voltage.amplitude * calibration.volts_per_sample < np.sqrt(2) * THRESHOLDS.least_v,
+        ),
+        (quality.NO_LOCK, np.abs(voltage.hz - MAINS_HZ) > THRESHOLDS.lock_hz),
+        (quality.CUT_SHORT, n_cycles < THRESHOLDS.fewest_cycles),
     )
-    keep = ~np.any([wrong for _, wrong in problems], axis=0)
-    dropped = [
-        Dropped(
-            float(rows.start_s[row]),
-            float(rows.duration_s[row]),
-            next(reason for reason, wrong in problems if wrong[row]),
-        )
-        for row in np.flatnonzero(~keep)
-    ]
+    keep, dropped = _usable(rows, problems)
     clipped_v, clipped_a = (np.any(np.abs(samples[:, :, c]) >= FULL_SCALE, axis=1) for c in range(CHANNELS))
-    offset_v = np.abs(offset[:, 0]) * calibration.volts_per_sample
+    too_far = np.abs(offset[:, 0]) * calibration.volts_per_sample > THRESHOLDS.offset_v * rms_v
     flags = _flags(
         {
             Flag.CLIPPED_VOLTAGE: clipped_v,
             Flag.CLIPPED_CURRENT: clipped_a,
             Flag.FEW_CYCLES: n_cycles < sampling.n_cycles,
-            Flag.DC_OFFSET: (offset_v > 0.01 * rms_v) | (np.abs(offset[:, 1]) > 0.005),
-            Flag.ODD_FREQUENCY: np.abs(voltage.hz - 50) > 0.5,
+            Flag.DC_OFFSET: too_far | (np.abs(offset[:, 1]) > THRESHOLDS.offset_a),
+            Flag.ODD_FREQUENCY: np.abs(voltage.hz - MAINS_HZ) > THRESHOLDS.odd_hz,
             Flag.ODD_VOLTAGE: ~_plausible_v(rms_v),
-            Flag.DISTORTED: voltage.misfit > 0.15,
+            Flag.DISTORTED: voltage.misfit > THRESHOLDS.distorted,
         }
     )
     fundamental_v, fundamental_a = (np.fft.rfft(wave, axis=1)[:, 1] for wave in (voltage_v, current_a))
@@ -326,8 +317,24 @@ def _measure(
     return table.take(keep), dropped
 
 
+def _usable(
+    rows: _Rows, problems: Sequence[tuple[str, NDArray[np.bool_]]]
+) -> tuple[NDArray[np.bool_], list[Dropped]]:
+    """Which rows are kept, and the others with their reason: the first problem (R,) that applies."""
+    keep = ~np.any([wrong for _, wrong in problems], axis=0)
+    dropped = [
+        Dropped(
+            float(rows.start_s[row]),
+            float(rows.duration_s[row]),
+            next(reason for reason, wrong in problems if wrong[row]),
+        )
+        for row in np.flatnonzero(~keep)
+    ]
+    return keep, dropped
+
+
 def _plausible_v(rms_v: FloatArray) -> NDArray[np.bool_]:
-    return (rms_v >= 150) & (rms_v <= 300)
+    return (rms_v >= THRESHOLDS.low_v) & (rms_v <= THRESHOLDS.high_v)
 
 
 def _flags(conditions: dict[Flag, NDArray[np.bool_]]) -> FlagArray:

@@ -19,10 +19,10 @@ from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.results import TimeArray
 from nilm.simulate import loads
+from nilm.simulate.appliances.household import CORE, EXTRAS
+from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.grid import Wander
-from nilm.simulate.household import CORE, EXTRAS
 from nilm.simulate.loads import FloatArray
-from nilm.simulate.recorded import recorded_cycles
 from nilm.simulate.schedules import DAY_S, Rows
 from nilm.timeline import gaps_before, utc
 
@@ -126,8 +126,8 @@ def read_habits(
 def parts_of(habits: Habits, waveforms: Path | None, *, seed: int, n_points: int = 128) -> Parts:
     """The loads of the habits' channels with the waveforms that `seed` draws from a file of recordings.
 
-    `waveforms` is in the format of `nilm.simulate.recorded`; None draws from the appliances of
-    `nilm.simulate.household`.
+    `waveforms` is in the format of `nilm.simulate.appliances.recorded`; None draws from the appliances of
+    `nilm.simulate.appliances.household`.
     """
     rng = np.random.default_rng([seed, 0])
     if waveforms is None:

@@ -2,7 +2,7 @@
 
 Owns how a house is drawn (`simulated_house`) and how its truth becomes data (`observe`, `drop_rows`), with no
 file written. The same truth as meter files is `nilm.simulate`; physics, habits and the list of appliances are
-`nilm.simulate.loads`, `nilm.simulate.schedules` and `nilm.simulate.household`.
+`nilm.simulate.loads`, `nilm.simulate.schedules` and `nilm.simulate.appliances.household`.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from lfm.arrays import BinaryArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
-from nilm.simulate.household import ALWAYS_ON, CORE, EXTRAS, Model
+from nilm.simulate.appliances.household import ALWAYS_ON, CORE, EXTRAS, Model
+from nilm.simulate.appliances.recorded import recorded_models
 from nilm.simulate.loads import FloatArray
-from nilm.simulate.recorded import recorded_models
 from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
 from nilm.timeline import gaps_before
 
@@ -71,7 +71,7 @@ def simulated_house(
 
     rank(Z) = n_appliances, and every appliance but the always-on one runs at least twice; draws that fail are
     redrawn and counted in `House.n_redrawn`. `waveforms` is an npz of recorded cycles
-    (`nilm.simulate.recorded`) that replaces the parametric currents. One seed is one house:
+    (`nilm.simulate.appliances.recorded`) that replaces the parametric currents. One seed is one house:
     another `start_utc` gives another schedule of the same appliances, and a larger n_appliances adds to them.
 
     Raises OptionError where no such house exists (too few rows).

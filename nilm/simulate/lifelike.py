@@ -11,11 +11,11 @@ import numpy as np
 
 from nilm.errors import OptionError
 from nilm.simulate import loads
+from nilm.simulate.appliances.household import CORE, EXTRAS, POWER, STANDBY, Draw, Model, corrected, pulsed
+from nilm.simulate.appliances.variation import by_demand, charging, chosen, falling, programme, wandering
 from nilm.simulate.house import FIRST_WEEK, House, column_of
-from nilm.simulate.household import CORE, EXTRAS, POWER, STANDBY, Draw, Model, corrected, pulsed
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S, Clock, Rows, meals, thermostat
-from nilm.simulate.variation import by_demand, charging, chosen, falling, programme, wandering
 
 _SIZE_SPREAD = 0.06
 _N_STANDBY = 12  # things that are never switched off

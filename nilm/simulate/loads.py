@@ -3,7 +3,7 @@
 Every cycle holds D equally spaced samples and starts where the fundamental of the voltage rises through zero,
 the reference that harmonics do not move. A current is returned at the size that draws the stated active power
 from the given voltage. Owns shapes only: when a load runs is `nilm.simulate.schedules`, what a house holds is
-`nilm.simulate.household`.
+`nilm.simulate.appliances.household`.
 """
 
 import numpy as np

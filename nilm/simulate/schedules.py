@@ -1,7 +1,7 @@
 """When the loads of a simulated house run: habits of people and thermostats, drawn row by row.
 
 A habit turns a `Clock` and a random generator into the rows during which a load is on. Owns time only: which
-load has which habit is `nilm.simulate.household`.
+load has which habit is `nilm.simulate.appliances.household`.
 """
 
 from collections.abc import Callable

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
+from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.grid import Conditions, Mains
 from nilm.simulate.house import House, TimeArray, activation_factors
-from nilm.simulate.household import ALWAYS_ON
 from nilm.simulate.loads import NOMINAL_V, FloatArray
 from nilm.simulate.schedules import runs
 

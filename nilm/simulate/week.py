@@ -1,8 +1,8 @@
 """A week of a simulated house on disk, laid out as UK-DALE, with its truth beside it.
 
 Owns the order of writing and the truth file. A sparse recording holds signal where the ingest will read it
-(`nilm.simulate.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around every
-switch; elsewhere it is silent.
+(`nilm.simulate.device.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around
+every switch; elsewhere it is silent.
 """
 
 import logging
@@ -16,13 +16,13 @@ from nilm.errors import OptionError
 from nilm.files import atomic_path
 from nilm.recordings.ukdale import DEFAULT_ADC_SCALE, HOUR_S, Calibration, Week, check_house
 from nilm.recordings.waveforms import Sampling
+from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP, check_labels, write_meters
+from nilm.simulate.device.recorder import Recorder
 from nilm.simulate.faults import Fault
 from nilm.simulate.grid import Conditions
 from nilm.simulate.habits_house import Recordable, house_of_habits
 from nilm.simulate.house import House, simulated_house
 from nilm.simulate.lifelike import lifelike_house
-from nilm.simulate.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP, check_labels, write_meters
-from nilm.simulate.recorder import Recorder
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 CLOCK_S = 15  # from row to row of the truth: about the shortest run of an appliance
 N_APPLIANCES = 10  # of a clean house
+CALIBRATION = Calibration(VOLTS_PER_ADC_STEP * DEFAULT_ADC_SCALE, AMPS_PER_ADC_STEP * DEFAULT_ADC_SCALE)
 
 
 @dataclass(frozen=True)
@@ -85,62 +86,34 @@ def simulate_week(
     conditions = conditions or Conditions()
     calendar_week = Week.parse(week)
     folder = raw_root / check_house(house)
-    if folder.exists() and not (folder / "truth").is_dir():
-        raise OptionError(f"{folder} holds data that was not simulated; choose another house name")
-    if clock_s < 1 or DAY_S % clock_s:
-        raise OptionError(f"clock_s must be whole seconds that divide a day, got {clock_s}")
+    _check(folder, clock_s, days)
     sampling = Sampling(interval_s=interval_s)
-    if not 0 < days <= 7:
-        raise OptionError(f"days must be above 0 and at most 7, got {days}")
-    if habits is not None and (clean or n_appliances is not None):
-        raise OptionError("habits are those of a real house: it is not clean, and its appliances are given")
-    start_utc = np.datetime64(calendar_week.start.replace(tzinfo=None), "s")
     truth, profile, silent_hours = _house(
         seed=seed,
         days=days,
-        n_appliances=N_APPLIANCES if clean and n_appliances is None else n_appliances,
+        n_appliances=n_appliances,
+        clean=clean,
         waveforms=waveforms,
         habits=habits,
         interval_s=clock_s,
-        start_utc=start_utc,
+        start_utc=np.datetime64(calendar_week.start.replace(tzinfo=None), "s"),
     )
-    start_unix_s = int(calendar_week.start.timestamp())
-    rng = np.random.default_rng([seed, 3, start_unix_s])
+    rng = np.random.default_rng([seed, 3, int(calendar_week.start.timestamp())])
     if solar:
         truth, sunny = with_solar(truth, rng)
         profile = np.column_stack([profile, sunny[:, -1]])
     check_labels(folder, truth)
     n_hours = int(np.ceil(len(truth.Z) * truth.interval_s / HOUR_S))
-    for fault in faults:
-        if fault.hour >= n_hours:
-            raise OptionError(
-                f"{fault.kind}:{fault.hour}: the {days:g} days have hours 0 to {n_hours - 1} only"
-            )
-
+    _check_faults(faults, n_hours, days)
     signal = signal_of(truth, conditions, rng, profile=profile)
-    recorder = Recorder(
-        signal=signal,
-        conditions=conditions,
-        calibration=Calibration(
-            VOLTS_PER_ADC_STEP * DEFAULT_ADC_SCALE, AMPS_PER_ADC_STEP * DEFAULT_ADC_SCALE
-        ),
-        seed=seed,
-        start_unix_s=start_unix_s,
-        # Before the hour, so that the first row of an hour lies in its own file.
-        early_s=int(rng.integers(200_000, 800_000)) / 1e6,
-        sampling=sampling,
-    )
+    # Before the hour, so that the first row of an hour lies in its own file.
+    early_s = int(rng.integers(200_000, 800_000)) / 1e6
+    first_s = int(calendar_week.start.timestamp())
+    recorder = Recorder(signal, conditions, CALIBRATION, seed, first_s, early_s, sampling)
     truth_file = truth_path(raw_root, house, week)
     truth_file.parent.mkdir(parents=True, exist_ok=True)
-    recordings = folder / calendar_week.folder
-    for old in sorted(recordings.glob("vi-*.flac")):
-        old.unlink()
-    hours = []
-    for hour in sorted(set(range(n_hours)) - silent_hours):
-        kinds = frozenset(f.kind for f in faults if f.hour == hour)
-        path = recorder.write_hour(recordings, hour, kinds, continuous=continuous)
-        if path is not None:
-            hours.append(path)
+    heard = sorted(set(range(n_hours)) - silent_hours)
+    hours = _write_hours(recorder, folder / calendar_week.folder, heard, faults, continuous=continuous)
     write_meters(folder, signal, calendar_week, rng)
     _write_truth(truth_file, signal)
     size = sum(p.stat().st_size for p in hours)
@@ -148,11 +121,44 @@ def simulate_week(
     return SimulatedWeek(hours=tuple(hours), truth=truth_file, house=truth, size_bytes=size)
 
 
+def _check(folder: Path, clock_s: int, days: float) -> None:
+    if folder.exists() and not (folder / "truth").is_dir():
+        raise OptionError(f"{folder} holds data that was not simulated; choose another house name")
+    if clock_s < 1 or DAY_S % clock_s:
+        raise OptionError(f"clock_s must be whole seconds that divide a day, got {clock_s}")
+    if not 0 < days <= 7:
+        raise OptionError(f"days must be above 0 and at most 7, got {days}")
+
+
+def _check_faults(faults: Sequence[Fault], n_hours: int, days: float) -> None:
+    for fault in faults:
+        if fault.hour >= n_hours:
+            raise OptionError(
+                f"{fault.kind}:{fault.hour}: the {days:g} days have hours 0 to {n_hours - 1} only"
+            )
+
+
+def _write_hours(
+    recorder: Recorder, folder: Path, hours: Sequence[int], faults: Sequence[Fault], *, continuous: bool
+) -> list[Path]:
+    """The recordings of these hours; those that the folder held before are gone."""
+    for old in sorted(folder.glob("vi-*.flac")):
+        old.unlink()
+    written = []
+    for hour in hours:
+        kinds = frozenset(f.kind for f in faults if f.hour == hour)
+        path = recorder.write_hour(folder, hour, kinds, continuous=continuous)
+        if path is not None:
+            written.append(path)
+    return written
+
+
 def _house(
     *,
     seed: int,
     days: float,
     n_appliances: int | None,
+    clean: bool,
     waveforms: Path | None,
     habits: Path | None,
     interval_s: float,
@@ -160,8 +166,12 @@ def _house(
 ) -> Recordable:
     """The house that the options of `simulate_week` ask for, its profile, and the hours that it lacks."""
     if habits is not None:
+        if clean or n_appliances is not None:
+            raise OptionError(
+                "habits are those of a real house: it is not clean, and its appliances are given"
+            )
         return house_of_habits(habits, waveforms, seed=seed, days=days, start_utc=start_utc)
-    if n_appliances is None and waveforms is None:
+    if n_appliances is None and waveforms is None and not clean:
         lifelike = lifelike_house(seed=seed, days=days, interval_s=interval_s, start_utc=start_utc)
         return Recordable(*lifelike, frozenset())
     house = simulated_house(

@@ -6,13 +6,22 @@ import itertools
 
 import pytest
 
+from lfm.equivalence import thresholds as equivalence
+from lfm.estimators import thresholds as estimators
 from lfm.hopper import thresholds as hopper
 from lfm.switching import thresholds as switching
 
+RECORDS = [
+    (equivalence, equivalence.BUDGETS),
+    (estimators, estimators.THRESHOLDS),
+    (hopper, hopper.THRESHOLDS),
+    (switching, switching.THRESHOLDS),
+]
 
-@pytest.mark.parametrize("module", [hopper, switching], ids=lambda module: module.__name__)
-def test_every_threshold_says_its_meaning_and_origin(module):
-    record = type(module.THRESHOLDS)
+
+@pytest.mark.parametrize(("module", "thresholds"), RECORDS, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_threshold_says_its_meaning_and_origin(module, thresholds):
+    record = type(thresholds)
     (body,) = [
         node.body
         for node in ast.parse(inspect.getsource(module)).body

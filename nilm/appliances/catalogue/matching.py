@@ -127,7 +127,7 @@ def _rivals(
         if k in pairs:
             changed[k, pairs[k]] = -np.inf
         else:
-            bonus = 1e3  # larger than any sum: whatever it can be, it is
+            bonus = 1e3  # larger than any sum: so it is matched with something
             changed[k] += bonus
         other, value = _best(changed)
         if (k not in pairs and k not in other) or best - (value - bonus) >= THRESHOLDS.doubt_nats:

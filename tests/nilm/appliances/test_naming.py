@@ -61,6 +61,10 @@ def test_submeters_are_matched_one_to_one_and_strangers_not_at_all() -> None:
     assert notes == ()
 
 
+def test_a_week_without_appliances_names_nothing() -> None:
+    assert match_submeters(np.zeros((N, 0)), [Submeter(2, "kettle", KETTLE)], ROW_S) == ([], ())
+
+
 def test_one_submeter_never_names_two_appliances() -> None:
     matches, _ = match_submeters(np.column_stack([OVEN, OVEN * 0.9]), [Submeter(3, "oven", OVEN)], ROW_S)
     assert [m.name if m else None for m in matches] == ["oven", None]

@@ -16,7 +16,7 @@ from nilm.recordings.ukdale import (
     read_mains,
 )
 from nilm.simulate import Conditions, Fault, FaultKind, SimulatedWeek, simulate_week, truth_path
-from nilm.simulate.meters import AMPS_PER_ADC_STEP, LOST_SHARE, VOLTS_PER_ADC_STEP
+from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, LOST_SHARE, VOLTS_PER_ADC_STEP
 
 MONDAY_S = 1_419_811_200  # 2014-12-29 00:00 UTC, the start of 2015-wk01
 THREE_HOURS = 0.125

@@ -3,8 +3,8 @@
 Collinear features (heaters all draw the same shape) may come out as one, or share their activations out
 wrongly. The size of an activation shows in its edges, in which everything that stays on cancels:
 s = (x_t − x_{t−1} − what else switches)·w/‖w‖². Where sizes overlap, how long an activation lasts and what
-else is on then tell more. Owns families of collinear features and what is measured of their activations; the
-partition is `lfm.switching.partition`, that two features are one is `lfm.switching.twins`.
+else is on then tell more. Owns families of collinear features and what is measured of their activations. The
+partition is made in `partition` beside this module; that two features are one is found in `twins`.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from lfm.checks import check_real
 from lfm.errors import InvalidInputError
 from lfm.runs import runs_of_ones
 from lfm.solution import Solution
-from lfm.switching.partition import Activations, best_partition
+from lfm.switching.collinear.partition import Activations, best_partition
 from lfm.switching.thresholds import THRESHOLDS
 
 _WIDER = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # tried in turn: how much more a family drifts than other features

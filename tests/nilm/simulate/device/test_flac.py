@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from nilm.simulate.flac import _coded_number, write_sparse
+from nilm.simulate.device.flac import _coded_number, write_sparse
 
 
 def noise(rng: np.random.Generator, n: int) -> np.ndarray:

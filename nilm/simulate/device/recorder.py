@@ -13,11 +13,11 @@ import soundfile
 from nilm.files import atomic_path
 from nilm.recordings.ukdale import HOUR_S, Calibration
 from nilm.recordings.waveforms import Sampling
+from nilm.simulate.device.flac import BITS, FULL_SCALE, Samples, write_sparse
+from nilm.simulate.device.windows import Place, windows_read
 from nilm.simulate.faults import FaultKind
-from nilm.simulate.flac import BITS, FULL_SCALE, Samples, write_sparse
 from nilm.simulate.grid import Conditions
 from nilm.simulate.signal import Signal
-from nilm.simulate.windows import Place, windows_read
 
 RATE_HZ = 16_000
 _BLOCK_S = 30.0  # of a continuous recording in memory at a time

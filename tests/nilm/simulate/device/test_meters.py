@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nilm.recordings.ukdale import Week
-from nilm.simulate.meters import _lay
+from nilm.simulate.device.meters import _lay
 
 WEEK = Week(2015, 2)
 START_S, END_S = int(WEEK.start.timestamp()), int(WEEK.end.timestamp())

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
-from lfm.switching.partition import Activations, best_partition, settle
+from lfm.switching.collinear.partition import Activations, best_partition, settle
 from lfm.switching.thresholds import THRESHOLDS
 
 

@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
 
+from nilm.simulate.appliances.variation import (
+    Variation,
+    by_demand,
+    charging,
+    chosen,
+    falling,
+    programme,
+    wandering,
+)
 from nilm.simulate.schedules import Clock
-from nilm.simulate.variation import Variation, by_demand, charging, chosen, falling, programme, wandering
 
 CLOCK = Clock(400, 60)
 ON = np.zeros(400, bool)

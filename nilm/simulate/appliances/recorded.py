@@ -13,7 +13,7 @@ import numpy as np
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.simulate import loads
-from nilm.simulate.household import RECORDED, STANDBY, Draw, Model
+from nilm.simulate.appliances.household import RECORDED, STANDBY, Draw, Model
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import meals
 

@@ -15,8 +15,8 @@ import numpy as np
 from nilm.errors import OptionError
 from nilm.files import atomic_path, write_text
 from nilm.recordings.ukdale import Week, channel_file, first_line_from, read_labels
+from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.house import House
-from nilm.simulate.household import ALWAYS_ON
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lfm import InvalidInputError, Solution, hamming_error, separate_siblings
-from lfm.switching.siblings import _bins, _families, _same, _to_the_nearest, _was_a_feature
+from lfm.switching.collinear.siblings import _bins, _families, _same, _to_the_nearest, _was_a_feature
 
 
 def _house(ratio: float, seed: int = 0) -> tuple[Solution, np.ndarray, np.ndarray]:

@@ -1,0 +1,156 @@
+"""The shape of the code in numbers: folders, imports, long functions, files with thresholds, lines, tests.
+
+    python benchmarks/rooms.py [COMMIT ...]
+
+One column for each commit, and one for the files as they are now. Everything is read from the source; nothing
+is imported. The longest chain is the longest way from module to module along imports (imports inside
+functions and for type checkers count too). A test is a function, whatever the number of its parameters.
+A number in capitals may be a threshold, a size or a unit; a record of thresholds says what each decides.
+"""
+
+import argparse
+import ast
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("lfm", "nilm", "flows")
+LONG = 60  # lines of a function, its docstring among them
+
+
+def sources(root: Path, *folders: str) -> dict[str, ast.Module]:
+    """The modules below the folders by their dotted name."""
+    found = {}
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def imports(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """For each module those of ours that it names; a name of a package stands for the package."""
+    graph: dict[str, set[str]] = {}
+    for name, tree in modules.items():
+        named: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                named |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        graph[name] = {n for n in named if n in modules and n != name}
+        # `from a import b` where b is a module names both; the package itself is then only on the way.
+        graph[name] -= {n for n in graph[name] if any(m.startswith(f"{n}.") for m in graph[name])}
+    return graph
+
+
+def longest_chain(graph: dict[str, set[str]]) -> list[str]:
+    """The longest chain of imports; a module that leads back to itself is followed once."""
+    way: set[str] = set()
+
+    @cache
+    def chain(name: str) -> tuple[str, ...]:
+        way.add(name)
+        after = [chain(n) for n in sorted(graph[name]) if n not in way]
+        way.discard(name)
+        return (name, *max(after, key=len, default=()))
+
+    return list(max((chain(name) for name in graph), key=len))
+
+
+def is_number(node: ast.expr | None) -> bool:
+    """Whether an expression is made of numbers alone."""
+    allowed = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Tuple, ast.Load)
+    parts = list(ast.walk(node)) if node is not None else []
+    constants = [p.value for p in parts if isinstance(p, ast.Constant)]
+    numbers = all(isinstance(c, int | float) and not isinstance(c, bool) for c in constants)
+    return bool(constants) and numbers and all(isinstance(p, allowed) for p in parts)
+
+
+def records(tree: ast.Module) -> int:
+    """How many records of thresholds a module holds."""
+    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return sum(name.endswith(("Thresholds", "Budgets")) for name in names)
+
+
+def has_numbers(tree: ast.Module) -> bool:
+    """Whether a name in capitals is a number."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        if any(n.isupper() for n in names) and is_number(getattr(node, "value", None)):
+            return True
+    return False
+
+
+def measures(root: Path) -> dict[str, str]:
+    """The rows of the table for one state of the code."""
+    modules = sources(root, *ROOMS)
+    tests = sources(root, "tests")
+    graph = imports(modules)
+    folders = Counter(
+        str(path.parent.relative_to(root)) for room in ROOMS for path in (root / room).rglob("*.py")
+    )
+    importers = Counter(n for named in graph.values() for n in named)
+    functions = [
+        node
+        for tree in modules.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > LONG
+    ]
+    lines = {
+        room: sum(len(path.read_text("utf-8").splitlines()) for path in (root / room).rglob("*.py"))
+        for room in (*ROOMS, "tests", "benchmarks")
+    }
+    n_tests = sum(
+        isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        for tree in tests.values()
+        for node in ast.walk(tree)
+    )
+    largest = folders.most_common(5)
+    return {
+        "modules": str(sum(folders.values())),
+        "folders": str(len(folders)),
+        "largest folders": ", ".join(f"{folder} {n}" for folder, n in largest),
+        "longest chain of imports": str(len(longest_chain(graph))),
+        "modules with one importer": str(sum(n == 1 for n in importers.values())),
+        f"functions over {LONG} lines": str(len(functions)),
+        "files with a number in capitals": str(sum(has_numbers(tree) for tree in modules.values())),
+        "records of thresholds": str(sum(records(tree) for tree in modules.values())),
+        "lines of code": f"{sum(lines[room] for room in ROOMS):,}",
+        "lines of tests, of benchmarks": f"{lines['tests']:,}, {lines['benchmarks']:,}",
+        "test functions": f"{n_tests:,}",
+    }
+
+
+def at_commit(commit: str) -> dict[str, str]:
+    """The measures of a commit."""
+    archive = subprocess.run(
+        ["git", "-C", str(ROOT), "archive", commit], check=True, capture_output=True
+    ).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(folder, filter="data")
+        return measures(Path(folder))
+
+
+def main(commits: list[str]) -> None:
+    columns = {commit: at_commit(commit) for commit in commits} | {"now": measures(ROOT)}
+    print(f"| | {' | '.join(columns)} |")
+    print("| --- |" + " --- |" * len(columns))
+    for row in columns["now"]:
+        print(f"| {row} | {' | '.join(column[row] for column in columns.values())} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("commits", nargs="*", metavar="COMMIT")
+    main(parser.parse_args().commits)

@@ -1,0 +1,1 @@
+"""Features of one shape: which of them are one appliance, and whose activations are whose."""

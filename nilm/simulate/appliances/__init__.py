@@ -1,0 +1,1 @@
+"""What is in a simulated house: the models of its appliances, how they vary, and recorded waveforms."""

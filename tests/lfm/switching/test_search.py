@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+
+from lfm.switching.edges import EdgeTypes
+from lfm.switching.search import (
+    CERTIFICATE_SIGMAS,
+    Fit,
+    _alternate,
+    _prune,
+    _standardised,
+    exact_edge_types,
+    refit_varying,
+    repeats_exactly,
+    search_exact,
+    search_varying,
+)
+from lfm.switching.segments import Segments, find_states
+from lfm.switching.tracking import Variation
+
+G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
+LEVEL = np.array([5.0, 5.0, 50.0])
+
+
+def switched(seed=0, S=120, drift=0.0):
+    """Segments in which one of three features switches at a time, and their codes Z (S, 3)."""
+    rng = np.random.default_rng(seed)
+    Z = np.zeros((S, 3), np.uint8)
+    size = np.ones(3)
+    mean = np.tile(LEVEL, (S, 1))
+    for s in range(1, S):
+        k = int(rng.integers(3))
+        Z[s] = Z[s - 1]
+        Z[s, k] ^= 1
+        if Z[s, k]:
+            size[k] = 1 + drift * rng.standard_normal()
+        mean[s] += (Z[s] * size) @ G
+    length = rng.integers(4, 40, size=S)
+    mean += rng.standard_normal(mean.shape) / np.sqrt(length)[:, None]
+    follows = np.arange(S) > 0
+    return Segments(np.cumsum([0, *length[:-1]]), length, mean, follows), Z
+
+
+def same_codes(Z, Z_true):
+    return {z.tobytes() for z in Z.T} == {z.tobytes() for z in Z_true.T}
+
+
+def test_the_exact_search_finds_the_features_and_says_that_they_explain_all():
+    segments, Z = switched()
+    reported = []
+    fit = search_exact(segments, find_states(segments), most=10, max_iter=20, report=reported.append)
+    assert fit is not None
+    assert same_codes(fit.Z, Z)
+    np.testing.assert_allclose(
+        np.sort(np.linalg.norm(fit.G, axis=1)), np.sort(np.linalg.norm(G, axis=1)), 0.01
+    )
+    np.testing.assert_allclose(fit.level, LEVEL, atol=0.5)
+    assert fit.certified
+    assert fit.converged
+    assert fit.variation is None
+    assert not fit.outlier.any()
+    assert reported[-1] == fit.objective
+
+
+def test_fewer_features_than_there_are_explain_less():
+    segments, _ = switched()
+    states = find_states(segments)
+    whole = search_exact(segments, states, most=10, max_iter=20, report=lambda _: None)
+    few = search_exact(segments, states, most=2, max_iter=20, report=lambda _: None)
+    assert whole is not None
+    assert few is not None
+    assert len(few.G) == 2
+    assert few.misfit > CERTIFICATE_SIGMAS
+    assert few.objective > whole.objective
+
+
+def test_a_feature_that_explains_nothing_is_pruned_and_a_needed_one_stays():
+    segments, Z = switched()
+    states = find_states(segments)
+    idle = np.vstack([G, [[0.0, 0.0, -35.0]]])
+    fit = _alternate(segments, states, idle, LEVEL, price=30.0, max_iter=20)
+    pruned = _prune(segments, states, fit, price=30.0, max_iter=20)
+    assert len(pruned.G) == 3
+    assert same_codes(pruned.Z, Z)
+    again = _prune(segments, states, pruned, price=30.0, max_iter=20)
+    assert len(again.G) == 3
+
+
+def test_objectives_count_the_price_of_each_feature():
+    segments, _ = switched()
+    states = find_states(segments)
+    cheap, dear = (_alternate(segments, states, G, LEVEL, price=p, max_iter=20) for p in (0.0, 10.0))
+    assert dear.objective == pytest.approx(cheap.objective + 30.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_varying_search_finds_features_whose_activations_differ(seed):
+    segments, Z = switched(seed, drift=0.05)
+    fit = search_varying(segments, most=10, drift=None, max_iter=10, report=lambda _: None)
+    assert same_codes(fit.Z, Z)
+    assert fit.variation is not None
+    assert 0.02 < fit.variation.drift < 0.1
+    assert fit.misfit < CERTIFICATE_SIGMAS
+    given = search_varying(segments, most=10, drift=0.05, max_iter=10, report=lambda _: None)
+    assert given.variation is not None
+    assert given.variation.drift == 0.05
+
+
+def test_the_refit_is_generalised_least_squares_on_the_edges():
+    segments, Z = switched(1, S=40, drift=0.03)
+    outlier = np.zeros(40, bool)
+    outlier[17] = True
+    variation = Variation(0.03, 0.01)
+    features, level = refit_varying(segments.mean, segments, Z, outlier, G, variation)
+    inside = [s for s in range(1, 40) if s not in (17, 18)]
+    change = np.array([Z[s].astype(float) - Z[s - 1] for s in inside])
+    edges = np.array([segments.mean[s] - segments.mean[s - 1] for s in inside])
+    size = (0.03**2 + 0.01**2) * np.sum(G**2, axis=1)
+    variance = [
+        1 / segments.length[s] + 1 / segments.length[s - 1] + c**2 @ size / 3
+        for s, c in zip(inside, change, strict=True)
+    ]
+    A = change / np.sqrt(variance)[:, None]
+    np.testing.assert_allclose(
+        features, np.linalg.lstsq(A, edges / np.sqrt(variance)[:, None], rcond=None)[0]
+    )
+    weight = np.where(outlier, 0.0, 1 / (1 / segments.length + Z @ size))
+    np.testing.assert_allclose(level, weight @ (segments.mean - Z @ features) / weight.sum())
+
+
+def test_the_drift_of_a_heavy_load_does_not_leak_into_a_small_one():
+    """Edges in which a heavy load switches too say little about the small one."""
+    segments, Z = switched(2, drift=0.1)
+    fit, _ = refit_varying(segments.mean, segments, Z, np.zeros(len(Z), bool), G, Variation(0.1, 0.01))
+    np.testing.assert_allclose(fit, G, atol=3.0)
+
+
+def types_seen(times, n_candidates):
+    times = np.asarray(times)
+    T = len(times)
+    return EdgeTypes(np.zeros((T, 3)), np.ones(T), times, np.zeros(1, int), np.ones(1, int), n_candidates)
+
+
+@pytest.mark.parametrize(
+    ("times", "n_candidates", "recur"),
+    [
+        ([50] * 60, 60, True),
+        ([2] * 61, 61, False),
+        ([1] * 100 + [600], 31, True),  # 15% of the edges may be types of their own
+        ([1] * 100 + [20] * 25, 25, True),  # most edges are of a recurring type, and candidates are few
+        ([1] * 100 + [20] * 25, 31, False),
+        ([1] * 200 + [20] * 25, 25, False),
+        ([2] * 100 + [20] * 10, 25, False),  # a type seen twice does not recur
+        ([3] * 100 + [20] * 10, 25, True),
+    ],
+)
+def test_edges_recur_or_features_must_vary(times, n_candidates, recur):
+    assert repeats_exactly(types_seen(times, n_candidates)) is recur
+
+
+def test_edges_that_never_recur_end_the_exact_search_at_once():
+    rng = np.random.default_rng(0)
+    S = 150
+    mean = np.cumsum(rng.normal(scale=200, size=(S, 3)), axis=0)
+    segments = Segments(np.arange(S) * 9, np.full(S, 9), mean, np.arange(S) > 0)
+    states = find_states(segments)
+    assert not repeats_exactly(exact_edge_types(segments, states)[0])
+    assert search_exact(segments, states, most=10, max_iter=5, report=lambda _: None) is None
+
+
+def test_the_certificate_is_a_distance_in_standard_deviations():
+    assert _standardised(100 + 3 * np.sqrt(200), 100) == pytest.approx(3.0)
+    assert _standardised(100.0, 100) == 0
+    assert _standardised(1.0, -5) == 0  # no freedom is left: one is taken
+    fit = Fit(G, LEVEL, np.zeros((1, 3), np.uint8), np.zeros(1, bool), 0.0, CERTIFICATE_SIGMAS, True, None)
+    assert fit.certified
+    assert not fit._replace(misfit=CERTIFICATE_SIGMAS + 0.1).certified
