@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nilm.recordings.bisection import Found, IntArray, find_changes
+from nilm.recordings.flac_windows import BLOCK
 from nilm.recordings.probes import probe_grid, probe_samples
 from nilm.recordings.stretches import cut_into_rows, switches
-from nilm.recordings.switch_times import LIMITS, PIECE_EDGES
+from nilm.recordings.switch_times import LIMITS, PIECE_EDGES, piece_ends
+from nilm.recordings.wander import Wander
 from nilm.recordings.waveforms import RATE_HZ, Sampling
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.signal import Signal
@@ -47,7 +49,8 @@ def windows_read(signal: Signal, place: Place, sampling: Sampling) -> list[tuple
         for share in _SURE:
             found = _changes(signal, place, sampling, share)
             spans.append(found.looks[:, None] / place.rate_hz + [0.0, probe_s])
-            spans.append(found.pieces / place.rate_hz + [0.0, probe_s])
+            ends = piece_ends(found.pieces, place.rate_hz, place.n_samples)
+            spans.append(np.column_stack([found.pieces[:, 0], ends]) / place.rate_hz)
             rows = cut_into_rows(
                 _switch_times(signal, place, found),
                 length_s=length_s,
@@ -63,21 +66,33 @@ def windows_read(signal: Signal, place: Place, sampling: Sampling) -> list[tuple
 def _changes(signal: Signal, place: Place, sampling: Sampling, share: float) -> Found:
     """Where a reader bisects if it sees a difference from this share of the limit on."""
     probe = probe_samples(place.rate_hz)
-    gram = signal.house.W @ signal.house.W.T / signal.house.W.shape[1]
+    to_rms = _root(signal.house.W @ signal.house.W.T / signal.house.W.shape[1])
 
-    def rms(weights: FloatArray) -> FloatArray:
-        return np.asarray(np.sqrt(np.sum(weights @ gram * weights, axis=1)))
+    def states(at: IntArray) -> FloatArray:
+        """(n, K) vectors whose length is the RMS of the current."""
+        return np.asarray(signal.drawn(place.time_s(at)) @ to_rms)
+
+    grid = probe_grid(place.n_samples, place.unix_s, probe_s=sampling.probe_s, rate_hz=place.rate_hz)
+    wander = Wander(grid, states(grid), np.ones(len(grid), dtype=np.bool_))
 
     def difference(left: IntArray, right: IntArray) -> FloatArray:
         # A switch may fall into a look: it then holds something of both states.
-        sides = [[signal.drawn(place.time_s(at + n)) for n in (0, probe)] for at in (left, right)]
-        size = np.max([rms(a - b) for a in sides[0] for b in sides[1]], axis=0)
-        least = np.min([rms(w) for side in sides for w in side], axis=0)
-        return np.asarray(size / (share * np.hypot(LIMITS.least_a, LIMITS.share * least)))
+        sides = [[states(at + n) for n in (0, probe)] for at in (left, right)]
+        changes = [b - a for a in sides[0] for b in sides[1]]
+        sizes = [np.sqrt(np.sum(change**2, axis=1)) for change in changes]
+        least = np.min([np.sqrt(np.sum(s**2, axis=1)) for side in sides for s in side], axis=0)
+        limit = np.hypot(LIMITS.least_a, LIMITS.share * least)
+        over = [s / np.hypot(limit, wander.usual(left, c)) for s, c in zip(sizes, changes, strict=True)]
+        return np.asarray(np.max(over, axis=0) / share)
 
-    grid = probe_grid(place.n_samples, place.unix_s, probe_s=sampling.probe_s, rate_hz=place.rate_hz)
     piece = round(PIECE_EDGES * sampling.edge_s * place.rate_hz)
-    return find_changes(grid, difference, piece=piece, max_looks=sampling.reads_per_hour)
+    return find_changes(grid, difference, piece=piece, max_looks=sampling.reads_per_hour, unit=BLOCK)
+
+
+def _root(gram: FloatArray) -> FloatArray:
+    """(K, K) by which weights become vectors with the lengths that the Gram matrix gives them."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def _switch_times(signal: Signal, place: Place, found: Found) -> FloatArray:
