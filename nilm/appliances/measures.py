@@ -57,12 +57,15 @@ def measure_waveform(current_a: ArrayLike, voltage_v: ArrayLike) -> WaveformMeas
     return WaveformMeasures(active_w, rms_a, power_factor, thd, lag)
 
 
-def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: float) -> str:
+def kind_of_load(
+    current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: float, starts_like_a_motor: bool = False
+) -> str:
     """The kind of load in words, from its shape over the voltage cycle and the share of time it is on.
 
     "generator" (feeds in), "always on", "resistive heater" (current follows voltage), "dimmed light"
     (follows it for a part of each half cycle), "electronics" (pulses rich in harmonics, or an input filter
-    that leads), "motor" (lags), "mixed" where none of these fits.
+    that leads), "motor" (lags), "mixed" where none of these fits. What `starts_like_a_motor` is one though
+    its current is rich in harmonics (behind a speed control) or does not lag (beside a heater of its own).
     """
     current, voltage = _cycle("current_a", current_a), _cycle("voltage_v", voltage_v)
     measures = measure_waveform(current, voltage)
@@ -75,6 +78,8 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
         return "mixed"
     if measures.power_factor >= _RESISTIVE_FIT and abs(measures.lag_degrees) <= _IN_PHASE_DEGREES:
         return HEATER
+    if starts_like_a_motor:
+        return "motor"
     if measures.thd >= _DIMMED_THD and _phase_cut_fit(current, voltage) >= _DIMMED_FIT:
         return "dimmed light" if measures.active_w <= _LARGEST_LIGHT_W else "mixed"
     if measures.thd >= _ELECTRONIC_THD or measures.lag_degrees < -_IN_PHASE_DEGREES:

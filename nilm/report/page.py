@@ -91,6 +91,7 @@ class ApplianceView:
     power: str  # in words
     usual: str
     lengths: str
+    start: str
     row: Markup
     week: Markup
     day: Markup
@@ -199,6 +200,7 @@ def _appliance(
         power=portrait.power_said(appliance, result.duration_s),
         usual=portrait.part_of_day(hours) or usual,
         lengths=portrait.run_lengths(appliance, window),
+        start=portrait.start_said(appliance),
         row=strips.activations_row(appliance, holes, window),
         week=strips.power_strip(appliance, when.binned(appliance.power_w, result, window), holes, window),
         day=strips.typical_day(appliance.name, appliance.colour, *hours.typical_w(window)),

@@ -5,6 +5,7 @@ Owns these words. The numbers come from the result, the hours from `when`.
 
 import numpy as np
 
+from nilm.appliances.inrush import NOTICED
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
 from nilm.report import words
@@ -47,6 +48,16 @@ def power_range(appliance: Appliance, duration_s: FloatArray) -> tuple[float, fl
 
 def _two_digits(watts: float) -> str:
     return f"{float(f'{watts:.2g}'):,.0f}" if watts >= 1 else "0"
+
+
+def start_said(appliance: Appliance) -> str:
+    """How it starts, in words; empty where no start was seen."""
+    if appliance.inrush is None or appliance.inrush_s is None:
+        return ""
+    if appliance.inrush < NOTICED:
+        return "starts softly"
+    lasts_s = max(appliance.inrush_s, 0.1)
+    return f"starts with {appliance.inrush:.1f} times its current for {lasts_s:.1f}\u00a0s"
 
 
 def part_of_day(hours: Hours) -> str:

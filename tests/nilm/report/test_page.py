@@ -301,6 +301,14 @@ def test_two_usable_hours_are_shown_as_what_they_are(week: Any) -> None:
     assert re.search(r'id="coverage"><data value="0\.08', html)
 
 
+def test_a_card_tells_how_the_appliance_starts(result: WeekResult) -> None:
+    first, *others = result.appliances
+    motor = replace(first, inrush=5.2, inrush_s=0.3)
+    html = render_report(replace(result, appliances=(motor, *others)))
+    assert html.count("starts with 5.2 times its current for 0.3\u00a0s") == 1
+    assert "starts softly" not in html
+
+
 def test_numbers_that_do_not_exist_are_dashes(result: WeekResult) -> None:
     odd = replace(
         result,

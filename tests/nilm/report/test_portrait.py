@@ -36,6 +36,14 @@ def test_a_range_weighs_rows_by_how_long_they_stand(result: WeekResult) -> None:
     assert portrait.power_range(varying(result, size), lasts) == (100.0, 100.0, 100.0)
 
 
+def test_how_it_starts_is_said_where_it_was_seen(result: WeekResult) -> None:
+    unseen = result.appliances[0]
+    assert portrait.start_said(unseen) == ""
+    motor = replace(unseen, inrush=5.234, inrush_s=0.31)
+    assert portrait.start_said(motor) == "starts with 5.2 times its current for 0.3\u00a0s"
+    assert portrait.start_said(replace(unseen, inrush=1.02, inrush_s=0.02)) == "starts softly"
+
+
 def test_six_hours_that_hold_most_of_the_energy_have_a_word() -> None:
     energy = np.zeros((7, 24))
     energy[:, 19:22] = 100.0
