@@ -84,7 +84,7 @@ def _changes(signal: Signal, place: Place, sampling: Sampling, share: float) -> 
         least = np.min([np.sqrt(np.sum(s**2, axis=1)) for side in sides for s in side], axis=0)
         limit = np.hypot(LIMITS.least_a, LIMITS.share * least)
         over = [s / np.hypot(limit, wander.usual(left, c)) for s, c in zip(sizes, changes, strict=True)]
-        return np.asarray(np.max(over, axis=0) / share)
+        return np.asarray((np.min if share > 1 else np.max)(over, axis=0) / share)
 
     piece = round(PIECE_EDGES * sampling.edge_s * place.rate_hz)
     return find_changes(grid, difference, piece=piece, max_looks=sampling.reads_per_hour, unit=BLOCK)
