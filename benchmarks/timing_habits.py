@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from nilm.appliances.energy_assigned import divided, energy_rightly_assigned
-from nilm.disaggregate.solutions import load_hopped
+from nilm.disaggregate.disaggregation import load_disaggregation
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.tables import WeekTable, read_week
@@ -48,10 +48,10 @@ def found_power(paths: WeekPaths, table: WeekTable, at_s: np.ndarray) -> tuple[n
     factorise_week(paths.waveforms, factorised, FactoriseOptions(), **names)
     hop_week(factorised, hopped, HopOptions(), waveforms_path=paths.waveforms)
     cpu_s = time.process_time() - begin
-    found = load_hopped(hopped)
+    found = load_disaggregation(hopped)
     voltage = table.voltage_v.mean(axis=0, dtype=np.float64)
     power_w = np.zeros((len(table), found.solution.K))
-    power_w[found.factorised.row] = found.sizes * (found.solution.W @ voltage / len(voltage))
+    power_w[found.row] = found.sizes * (found.solution.W @ voltage / len(voltage))
     start_s = seconds(table.start_utc)
     row = np.clip(np.searchsorted(start_s, at_s, side="right") - 1, 0, None)
     held = (at_s >= start_s[row]) & (at_s < start_s[row] + table.duration_s[row])

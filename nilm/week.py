@@ -27,7 +27,7 @@ from nilm.appliances.correction_words import corrections_in_words
 from nilm.appliances.inrush import starts_of
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
 from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, TimeArray, WeekResult
 from nilm.timeline import gaps_before
@@ -64,7 +64,7 @@ class Surroundings:
 
 
 def build_week(
-    hopped: Hopped,
+    hopped: Disaggregation,
     rows: MeteredRows,
     around: Surroundings,
     *,
@@ -78,8 +78,7 @@ def build_week(
 
     Energy closes exactly: metered_kwh = Σ energy_kwh + unexplained_kwh, each to the milliwatt-hour.
     """
-    factorised = hopped.factorised
-    house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
+    house, week, interval_s = hopped.house, hopped.week, hopped.interval_s
     loads = measure_loads(
         hopped,
         rows.start_utc,
@@ -91,7 +90,7 @@ def build_week(
         ),
     )
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
-    matches, submeter_notes = match_submeters(power_w, around.submeters)
+    matches, submeter_notes = match_submeters(power_w, around.submeters, rows.duration_s)
     observed_s = float(rows.duration_s.sum())
     looks = [look_of(load, match, observed_s=observed_s) for load, match in zip(loads, matches, strict=True)]
     identity = identify(
@@ -104,7 +103,8 @@ def build_week(
     )
     ids = around.analyst.joined(identity.ids)
     parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
-    machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
+    hosts = {p.part: p.host for p in parts.values()}
+    machines = lift_to_machines(matches, power_w, around.submeters, hosts, rows.duration_s)
     known = _joined(around.catalogue, around.analyst)
     before = known.before(week)
     names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
@@ -192,7 +192,7 @@ def _with_ids(sightings: Sequence[Sighting], ids: Sequence[str]) -> tuple[Sighti
 
 
 def _scores(
-    hopped: Hopped,
+    hopped: Disaggregation,
     loads: Sequence[Load],
     ids: tuple[str, ...],
     rows: MeteredRows,
@@ -200,15 +200,15 @@ def _scores(
     around: Surroundings,
 ) -> Scores | None:
     """Against the simulator's truth where there is one, else against the submeters, else None."""
-    baseline = hopped.factorised.solution
+    baseline = hopped.baseline
     watts_before = baseline.W @ rows.voltage_v / len(rows.voltage_v)
-    amplitude = hopped.factorised.amplitude
+    amplitude = hopped.amplitude
     before = Estimate(ids, baseline.Z, watts_before, amplitude)
     after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]), amplitude)
     if around.truth is not None:
         return score_against_truth(before, after, around.truth, duration_s=rows.duration_s)
     by_channel = {s.channel: s for s in around.submeters}
-    matches_before, _ = match_submeters(before.power_w, around.submeters)
+    matches_before, _ = match_submeters(before.power_w, around.submeters, rows.duration_s)
 
     def pairs(found: Sequence[SubmeterMatch | None]) -> list[tuple[int, Submeter]]:
         return [(k, by_channel[m.channel]) for k, m in enumerate(found) if m is not None]

@@ -9,12 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from nilm.appliances.thresholds import THRESHOLDS
 
-FEWEST_STARTS = 2  # one alone may have been another appliance's
-NOTICED = 1.5  # times the steady current: less is no inrush to speak of
-MOTOR = 2.0  # a rotor at rest draws at least so many times what it draws when it turns
-MOTOR_S = 0.08  # and takes so long to turn; the capacitors of a power supply are full after a cycle or two
+FloatArray = NDArray[np.float64]
 
 
 class Start(NamedTuple):
@@ -26,7 +23,7 @@ class Start(NamedTuple):
     @property
     def like_a_motor(self) -> bool:
         """Whether something had to begin to turn."""
-        return self.inrush >= MOTOR and self.lasts_s >= MOTOR_S
+        return self.inrush >= THRESHOLDS.motor_inrush and self.lasts_s >= THRESHOLDS.motor_inrush_s
 
 
 def starts_of(
@@ -42,7 +39,7 @@ def starts_of(
     found: list[Start | None] = []
     for k in range(Z.shape[1]):
         rows = alone & (change[:, k] == 1)
-        enough = np.count_nonzero(rows) >= FEWEST_STARTS
+        enough = np.count_nonzero(rows) >= THRESHOLDS.fewest_starts
         found.append(
             Start(round(float(np.median(inrush[rows])), 2), round(float(np.median(inrush_s[rows])), 2))
             if enough

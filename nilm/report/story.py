@@ -11,14 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from nilm.report import words
+from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import DAY_S, Window
 from nilm.results import Appliance, Certainty, Quality, WeekResult
 
-MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
-LEAST_SUPPORT = 0.5
-LEAST_SURE = 0.6  # below it an appliance is a guess
-MUCH = 0.5  # of the appliances' energy: with more in doubt the page opens with that
-LEAST_COVERAGE = 0.5
 _OTHERS = {
     "identifiable": "no other explanation fits the data",
     "not identifiable": "other explanations fit the data as well but are less plausible (section 6)",
@@ -135,7 +131,7 @@ def cautions(result: WeekResult) -> list[Markup]:
     found = []
     # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
     passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / 3.6e6
-    if -result.unexplained_kwh > MOST_OVER * passed_kwh:
+    if -result.unexplained_kwh > THRESHOLDS.most_over * passed_kwh:
         found.append(
             Markup(
                 "The appliances found add up to {} more than the meter counted. The split between them is "
@@ -158,7 +154,7 @@ def cautions(result: WeekResult) -> list[Markup]:
                 words.listed([_doubt(a) for a in doubts(result)[:3]]),
             )
         )
-    if result.quality.coverage < LEAST_COVERAGE:
+    if result.quality.coverage < THRESHOLDS.least_coverage:
         found.append(
             Markup("Only {} of the expected data is there; totals are of that part alone.").format(
                 words.percent(result.quality.coverage, 0)
@@ -191,14 +187,15 @@ def _doubtful_share(result: WeekResult) -> float:
     doubtful = sum(
         abs(a.energy_kwh)
         for a in result.appliances
-        if (a.support if a.sure is None else a.sure) < (LEAST_SUPPORT if a.sure is None else LEAST_SURE)
+        if (a.support if a.sure is None else a.sure)
+        < (THRESHOLDS.least_support if a.sure is None else THRESHOLDS.least_sure)
     )
     return doubtful / energy if energy else 0.0
 
 
 def much_in_doubt(result: WeekResult) -> bool:
     """Whether so much is in doubt that the page must open with it."""
-    return _doubtful_share(result) > MUCH
+    return _doubtful_share(result) > THRESHOLDS.much_doubt
 
 
 def residual(certainty: Certainty) -> str:

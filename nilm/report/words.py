@@ -11,8 +11,8 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from markupsafe import Markup, escape
 
-from nilm.appliances.certainty import SURE_SUPPORT
 from nilm.appliances.naming import duration_words
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
@@ -20,7 +20,7 @@ VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
 # Of the probability that an appliance is one real appliance with these times.
 _SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
 _SUPPORT = (
-    (SURE_SUPPORT, VERY_SURE),
+    (THRESHOLDS.sure_support, VERY_SURE),
     (0.8, "fairly sure"),
     (0.5, "more likely than not"),
     (0.0, "unsure"),
