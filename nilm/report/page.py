@@ -55,7 +55,8 @@ def environment() -> jinja2.Environment:
     )
     made.filters.update(
         breakable=words.breakable,
-        end_moment=words.end_moment,
+        second=words.second,
+        end_second=words.end_second,
         fixed=words.fixed,
         percent=words.percent,
         rounded=words.rounded,
@@ -87,6 +88,7 @@ class ApplianceView:
     cost: float
     power: str  # in words
     usual: str
+    often: str
     lengths: str
     start: str
     row: Markup
@@ -196,6 +198,7 @@ def _appliance(
         cost=appliance.energy_kwh * result.tariff_per_kwh,
         power=portrait.power_said(appliance, result.duration_s),
         usual=portrait.part_of_day(hours) or usual,
+        often=portrait.how_often(appliance, float(result.duration_s.sum())),
         lengths=portrait.run_lengths(appliance, window),
         start=portrait.start_said(appliance),
         row=strips.activations_row(appliance, holes, window),

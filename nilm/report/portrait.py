@@ -5,6 +5,7 @@ Owns these words. The numbers come from the result, the hours from `when`.
 
 import numpy as np
 
+from nilm.appliances.activations import activations_per_day
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
 from nilm.appliances.thresholds import THRESHOLDS as OF_APPLIANCES
@@ -61,6 +62,12 @@ def part_of_day(hours: Hours) -> str:
     energy = np.abs(hours.energy_wh).sum(axis=0).reshape(4, 6).sum(axis=1)
     busiest = int(np.argmax(energy))
     return _PARTS_OF_DAY[busiest] if energy[busiest] > THRESHOLDS.part_share * energy.sum() > 0 else ""
+
+
+def how_often(appliance: Appliance, observed_s: float) -> str:
+    """How often it runs, ", about 14 times a day"; empty where the number of its runs says as much."""
+    per_day = activations_per_day(appliance.activations, observed_s)
+    return f", about {per_day:.0f} times a day" if per_day >= THRESHOLDS.often_a_day else ""
 
 
 def run_lengths(appliance: Appliance, window: Window) -> str:
