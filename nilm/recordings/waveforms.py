@@ -41,7 +41,7 @@ CHANNELS = 2  # left is voltage, right is current
 SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequency
 FEWEST_CYCLES = 3  # below, a row at a file's edge is left to the next file
 FULL_SCALE = 1 - 2**-15
-BATCH_SAMPLES = 250_000  # in memory at a time, whatever the file's length and the interval
+BATCH_SAMPLES = 100_000  # in memory at a time, whatever the file's length and the interval
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
