@@ -1,25 +1,30 @@
 """When exactly: switches found, their times, and the energy of runs, against the simulator's truth.
 
     python benchmarks/timing.py [--days 7] [--seeds 2] [--appliances 16]
+    python benchmarks/timing.py --habits [--days 1]
 
-The loads of these houses are on or off and switch at any instant. Each week is ingested adaptively and on the
-plain grid. A switch counts if it moves at least 20 W and the state after it stays for 10 s. The energy of a
-run is taken from the rows that stand for its time, less the power before it, as a perfect decoder would.
+The loads of the clean houses are on or off and switch at any instant; those of the lifelike houses also
+wander, fall and have levels. Each week is ingested adaptively and on the plain grid. A switch is a load that
+goes on or off; it counts if it moves at least 20 W and stays for 10 s. It is invented if no load changed
+within a second of it. The energy of a run is taken from the rows that stand for its time, less the power
+before it, as a perfect decoder would, for runs during which the others together move by less than 1% of it.
+With --habits: real habits instead (benchmarks/timing_habits.py), from $REAL_DATA or ../shared/data.
 """
 
 import argparse
+import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from machine import machine_size
+from timing_habits import WAYS, table_of_habits
 
 from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week
-from nilm.recordings.waveforms import Sampling
 from nilm.simulate.schedules import runs
 from nilm.simulate.week import simulate_week
 from nilm.timeline import seconds
@@ -27,6 +32,7 @@ from nilm.timeline import seconds
 LEAST_W, STAYS_S = 20.0, 10.0
 NEAR_S = 1.0  # a found switch belongs to a true one no further away
 LEAST_WH = 20.0
+QUIET = 0.01
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,13 @@ class Truth:
             return cls(names, file["Z"] == 1, power_w, seconds(file["switch_utc"]), end_s)
 
     def switches(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times of the switches, and which of them move enough and stay."""
-        moved = np.abs(np.diff(self.power_w, axis=0)).max(axis=1)
-        at = 1 + np.flatnonzero(moved > 1)
-        time_s = self.start_s[at]
-        lasts = np.diff(np.append(time_s, self.end_s))
-        return time_s, (moved[at - 1] >= LEAST_W) & (lasts >= STAYS_S)
+        """Times of all changes, and those of the switches that count."""
+        change_w = np.abs(np.diff(self.power_w, axis=0))
+        switched_w = np.where(np.diff(self.on.astype(int), axis=0) != 0, change_w, 0).max(axis=1)
+        at = 1 + np.flatnonzero(switched_w > 1)
+        lasts = np.diff(np.append(self.start_s[at], self.end_s))
+        counts = (switched_w[at - 1] >= LEAST_W) & (lasts >= STAYS_S)
+        return self.start_s[1:][change_w.max(axis=1) > 1], self.start_s[at[counts]]
 
 
 def rows_at(table: WeekTable, time_s: np.ndarray) -> np.ndarray:
@@ -68,16 +75,19 @@ def run_energies(truth: Truth, table: WeekTable) -> dict[str, list[tuple[float, 
     start_s = seconds(table.start_utc)
     end_s = start_s + table.duration_s
     for k, name in enumerate(truth.names):
-        others = np.delete(truth.power_w, k, axis=1)
+        others = np.delete(truth.power_w, k, axis=1).sum(axis=1)
         for first, end in runs(truth.on[:, k]):
-            if first == 0 or end >= len(truth.on) or np.ptp(others[first - 1 : end + 1], axis=0).max() > 1:
+            run_w = truth.power_w[first:end, k]
+            if first == 0 or end >= len(truth.on):
+                continue
+            if np.ptp(others[first - 1 : end + 1]) > max(1.0, QUIET * run_w.mean()):
                 continue
             begin, finish = truth.start_s[first], truth.start_s[end]
-            true_wh = float(truth.power_w[first, k]) * (finish - begin) / 3600
+            true_wh = float(run_w @ np.diff(truth.start_s[first : end + 1])) / 3600
             around = np.flatnonzero((end_s > begin - 130) & (start_s < finish + 130))
             before_w = table.active_w[rows_at(table, np.array([begin - 2.0]))[0]]
             above = table.active_w[around] - before_w
-            on = above > truth.power_w[first, k] / 2
+            on = above > run_w.min() / 2
             # A neighbour may switch near by: only the rows from this run's first to its last count.
             near = (end_s[around] > begin - 1) & (start_s[around] < finish + 1)
             wh = float(above[on & near] @ table.duration_s[around][on & near]) / 3600
@@ -87,62 +97,90 @@ def run_energies(truth: Truth, table: WeekTable) -> dict[str, list[tuple[float, 
 
 def judge(truth: Truth, table: WeekTable) -> tuple[list[float], int, int]:
     """Errors in time of the switches found, how many counted ones were missed, how many were invented."""
-    time_s, counts = truth.switches()
+    change_s, switch_s = truth.switches()
     said = seconds(table.start_utc)[table.inrush > 0]
     if not len(said):
-        return [], int(counts.sum()), 0
-    after = np.clip(np.searchsorted(said, time_s), 1, max(len(said) - 1, 1))
-    error = np.minimum(np.abs(said[after] - time_s), np.abs(said[after - 1] - time_s))
-    nearest = np.abs(said[:, None] - time_s[None, :]).min(axis=1)
-    errors = error[counts]
+        return [], len(switch_s), 0
+    errors = np.abs(switch_s[:, None] - said[None, :]).min(axis=1)
+    nearest = np.abs(said[:, None] - change_s[None, :]).min(axis=1)
     return errors[errors <= NEAR_S].tolist(), int(np.sum(errors > NEAR_S)), int(np.sum(nearest > NEAR_S))
 
 
-def main(*, days: float, n_seeds: int, n_appliances: int) -> None:
-    print(f"timing benchmark on {machine_size()}: {n_seeds} houses of {n_appliances}, {days:g} days each\n")
-    week = Week(2015, 1)
-    energies: dict[str, dict[str, list[tuple[float, float]]]] = {"adaptive": {}, "plain grid": {}}
-    errors: list[float] = []
-    missed = invented = 0
+@dataclass
+class Outcome:
+    """What the houses of one kind gave."""
+
+    errors: list[float] = field(default_factory=list)
+    missed: int = 0
+    invented: int = 0
+    megabytes: float = 0.0  # a day
+    rows: float = 0.0  # a day, adaptive
+    energies: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
+
+
+def measured(*, days: float, n_seeds: int, n_appliances: int | None) -> Outcome:
+    """The outcome of these houses; lifelike ones where no number of appliances is given."""
+    outcome = Outcome()
     for seed in range(1000, 1000 + n_seeds):
         with tempfile.TemporaryDirectory() as scratch:
             root = Path(scratch)
             simulated = simulate_week(root / "raw", seed=seed, days=days, n_appliances=n_appliances)
             truth = Truth.read(simulated.truth)
-            paths = WeekPaths(root, "house_sim", week)
-            for way, sampling in (("adaptive", Sampling()), ("plain grid", Sampling(probe_s=0))):
+            paths = WeekPaths(root, "house_sim", Week(2015, 1))
+            outcome.megabytes += simulated.size_bytes / 1e6 / days / n_seeds
+            for way, sampling in WAYS.items():
                 shutil.rmtree(root / "waveforms", ignore_errors=True)
                 ingest_week(paths, sampling=sampling)
                 table = read_week(paths.waveforms)
                 for name, pairs in run_energies(truth, table).items():
-                    energies[way].setdefault(name, []).extend(pairs)
-                if way == "adaptive":
-                    found, not_found, too_many = judge(truth, table)
-                    errors += found
-                    missed, invented = missed + not_found, invented + too_many
-            print(f"seed {seed}: {simulated.size_bytes / 1e6 / days:.0f} MB a day, {len(table)} plain rows")
-    total = len(errors) + missed
-    print(f"\nswitches of {LEAST_W:g} W that stay {STAYS_S:g} s: {len(errors)} of {total} found", end=" ")
-    print(f"({100 * len(errors) / total:.2f}%), {invented / (n_seeds * days):.2f} invented a day")
-    print(f"timed to {np.quantile(errors, 0.95):.3f} s (95%), at worst {max(errors):.3f} s\n")
-    print("| energy of a run | runs | error, median | 95% | within 3% |\n| --- | --- | --- | --- | --- |")
-    for way, by_name in energies.items():
-        over = [p for pairs in by_name.values() for p in pairs if p[0] >= LEAST_WH]
-        for label, pairs in ((f"over {LEAST_WH:g} Wh", over), ("kettle", by_name.get("kettle", []))):
-            if pairs:
-                error = np.array([abs(found - true) / true for true, found in pairs])
-                print(
-                    f"| {label}, {way} | {len(pairs)} | {100 * np.median(error):.1f}% "
-                    f"| {100 * np.quantile(error, 0.95):.1f}% | {100 * np.mean(error <= 0.03):.1f}% |"
-                )
+                    outcome.energies.setdefault(way, {}).setdefault(name, []).extend(pairs)
+                if sampling.probe_s:
+                    found, missed, invented = judge(truth, table)
+                    outcome.errors += found
+                    outcome.missed += missed
+                    outcome.invented += invented
+                    outcome.rows += len(table) / days / n_seeds
+    return outcome
+
+
+def main(*, days: float, n_seeds: int, n_appliances: int) -> None:
+    print(f"timing benchmark on {machine_size()}: {n_seeds} houses of each kind, {days:g} days each\n")
+    kinds = {f"clean, {n_appliances} appliances": n_appliances, "lifelike": None}
+    outcomes = {kind: measured(days=days, n_seeds=n_seeds, n_appliances=n) for kind, n in kinds.items()}
+    print(f"| houses | switches of {LEAST_W:g} W that stay {STAYS_S:g} s | found | invented a day ", end="")
+    print("| error in time, 95% | worst | rows a day | MB a day |\n" + "| --- " * 8 + "|")
+    for kind, out in outcomes.items():
+        total = len(out.errors) + out.missed
+        print(
+            f"| {kind} | {total} | {100 * len(out.errors) / total:.2f}% "
+            f"| {out.invented / n_seeds / days:.2f} "
+            f"| {np.quantile(out.errors, 0.95):.3f} s | {max(out.errors):.3f} s "
+            f"| {out.rows:.0f} | {out.megabytes:.0f} |"
+        )
+    print("\n| energy of a run | reading | runs | error, median | 95% | within 3% |\n" + "| --- " * 6 + "|")
+    for kind, out in outcomes.items():
+        for way, by_name in out.energies.items():
+            over = [p for pairs in by_name.values() for p in pairs if p[0] >= LEAST_WH]
+            for label, pairs in ((f"over {LEAST_WH:g} Wh", over), ("kettle", by_name.get("kettle", []))):
+                if pairs:
+                    error = np.array([abs(found - true) / true for true, found in pairs])
+                    print(
+                        f"| {kind}, {label} | {way} | {len(pairs)} | {100 * np.median(error):.1f}% "
+                        f"| {100 * np.quantile(error, 0.95):.1f}% | {100 * np.mean(error <= 0.03):.1f}% |"
+                    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--days", type=float, default=7.0)
+    parser.add_argument("--days", type=float, default=None, help="7, with --habits 1")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--appliances", type=int, default=16)
+    parser.add_argument("--appliances", type=int, default=16, help="of a clean house")
+    parser.add_argument("--habits", action="store_true", help="real habits instead")
     options = parser.parse_args()
-    main(days=options.days, n_seeds=options.seeds, n_appliances=options.appliances)
+    if options.habits:
+        data = Path(os.environ.get("REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+        table_of_habits(data, days=options.days or 1.0, seed=900)
+    else:
+        main(days=options.days or 7.0, n_seeds=options.seeds, n_appliances=options.appliances)

@@ -277,7 +277,7 @@ def demo(options: argparse.Namespace) -> Lines:
     settings = _settings(options)
     raw = settings.data_root / "raw"
     if not truth_path(raw, DEMO_HOUSE, DEMO_WEEK).is_file():
-        simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED, clean=True)
+        simulate_week(raw, house=DEMO_HOUSE, week=DEMO_WEEK, seed=DEMO_SEED)
     yield from run(argparse.Namespace(house=DEMO_HOUSE, weeks=DEMO_WEEK, **_given(options)))
     yield from _hop_shown(_places(DEMO_HOUSE, DEMO_WEEK, settings)[0], truth_path(raw, DEMO_HOUSE, DEMO_WEEK))
     yield f"the demo took {time.monotonic() - started:.0f} s"

@@ -190,6 +190,8 @@ def _metered_rows(table: WeekTable, hopped: Disaggregation) -> MeteredRows:
         voltage_v=table.voltage_v[row].mean(axis=0, dtype=np.float64),
         mains_hz=table.mains_hz[row],
         rms_v=table.rms_v[row],
+        inrush=table.inrush[row],
+        inrush_s=table.inrush_s[row],
     )
 
 

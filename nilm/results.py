@@ -57,7 +57,8 @@ class Appliance:
     sure: float | None = None  # probability that this is one real appliance with these times; None: not known
     energy_low_kwh: float | None = None  # 90% range of energy_kwh
     energy_high_kwh: float | None = None
-    inrush: float | None = None  # largest current after a switch-on, in units of the steady one
+    inrush: float | None = None  # largest current of its starts, in units of the steady one; None: not seen
+    inrush_s: float | None = None  # how long its current takes to become steady
 
     @property
     def power_w(self) -> FloatArray:

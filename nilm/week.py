@@ -24,11 +24,13 @@ from nilm.appliances.build import (
 from nilm.appliances.catalogue import Catalogue, Identity, Look, Sighting, WeekRecord, changes, identify
 from nilm.appliances.certainty import certainty_in_words
 from nilm.appliances.correction_words import corrections_in_words
+from nilm.appliances.inrush import starts_of
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
 from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, TimeArray, WeekResult
+from nilm.timeline import gaps_before
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +46,8 @@ class MeteredRows:
     voltage_v: FloatArray  # (D,) mean cycle
     mains_hz: FloatArray  # (N,)
     rms_v: FloatArray  # (N,)
+    inrush: FloatArray  # (N,) of the switch with which a row begins; 0: it begins with none
+    inrush_s: FloatArray  # (N,) how long that took
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +143,15 @@ def _identified(
     activation_options: ActivationOptions,
 ) -> _Identified:
     """What each feature draws and when, its submeter, and the id that the catalogue knows it by."""
-    loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
+    gap_before = gaps_before(rows.start_utc, rows.duration_s)
+    loads = measure_loads(
+        hopped,
+        rows.start_utc,
+        rows.duration_s,
+        rows.voltage_v,
+        options=activation_options,
+        starts=starts_of(hopped.solution.Z, gap_before, rows.inrush, rows.inrush_s),
+    )
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, notes = match_submeters(power_w, around.submeters, rows.duration_s)
     observed_s = float(rows.duration_s.sum())

@@ -35,6 +35,8 @@ APPLIANCES = pa.schema(
         ("sure", pa.float64()),
         ("energy_low_kwh", pa.float64()),
         ("energy_high_kwh", pa.float64()),
+        ("inrush", pa.float64()),
+        ("inrush_s", pa.float64()),
         *_ORIGIN,
     ]
 )
@@ -144,6 +146,8 @@ def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
             a.sure,
             a.energy_low_kwh,
             a.energy_high_kwh,
+            a.inrush,
+            a.inrush_s,
         )
     last = dict.fromkeys(APPLIANCES.names[: -len(_ORIGIN)]) | {
         "appliance_id": UNEXPLAINED,

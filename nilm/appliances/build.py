@@ -18,6 +18,7 @@ from nilm.appliances.activations import (
 )
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
+from nilm.appliances.inrush import Start
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
@@ -47,6 +48,7 @@ class Load:
     activations: tuple[Activation, ...]
     energy_kwh: float  # active_w × time on, to the milliwatt-hour
     amplitude: FloatArray | None = None  # (N,) in units of active_w, where it varies
+    start: Start | None = None  # None: not seen
 
 
 def measure_loads(
@@ -56,10 +58,11 @@ def measure_loads(
     voltage_v: FloatArray,
     *,
     options: ActivationOptions,
+    starts: Sequence[Start | None] = (),
 ) -> list[Load]:
     """The features of a hopped week, in their order; voltage_v is (D,).
 
-    Rows stand for `duration_s` (N,) from `start_utc` (N,) on.
+    Rows stand for `duration_s` (N,) from `start_utc` (N,) on. `starts` tells how each feature starts.
     """
     Z, W = hopped.solution.Z, hopped.solution.W
     loads = []
@@ -70,11 +73,17 @@ def measure_loads(
         size = hopped.sizes[:, k]
         amplitude = size if k >= hopped.solution.K - hopped.n_varying else None  # those that vary come last
         power_w = active_w * size
+        start = starts[k] if starts else None
         loads.append(
             Load(
                 current_a=W[k],
                 on=Z[:, k],
-                kind=kind_of_load(W[k], voltage_v, share_of_time=share),
+                kind=kind_of_load(
+                    W[k],
+                    voltage_v,
+                    share_of_time=share,
+                    starts_like_a_motor=start is not None and start.like_a_motor,
+                ),
                 active_w=active_w,
                 rms_a=round(measures.rms_a, 5),
                 power_factor=round(measures.power_factor, 4),
@@ -89,6 +98,7 @@ def measure_loads(
                 ),
                 energy_kwh=energy_kwh(power_w, duration_s),
                 amplitude=amplitude,
+                start=start,
             )
         )
     return loads
@@ -104,6 +114,7 @@ def look_of(load: Load, match: SubmeterMatch | None, *, observed_s: float) -> Lo
         current_a=load.current_a,
         habits=habits_of(load.activations, days=observed_s / _DAY_S),
         spread=round(float(size.std()) / mean, 4) if mean > 0 else 0.0,
+        inrush=load.start.inrush if load.start is not None else None,
         submeter=match.name if match is not None else None,
     )
 
@@ -201,6 +212,8 @@ def build_appliances(
                 activations=load.activations,
                 share_of_time=load.share_of_time,
                 energy_kwh=load.energy_kwh,
+                inrush=load.start.inrush if load.start is not None else None,
+                inrush_s=load.start.lasts_s if load.start is not None else None,
                 support=round(float(hopped.hop.support[k]), 6),
                 sure=round(float(hopped.sure[k]), 3),
                 energy_low_kwh=round(load.energy_kwh * float(low[k]), 6),

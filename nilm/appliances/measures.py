@@ -50,12 +50,15 @@ def measure_waveform(current_a: ArrayLike, voltage_v: ArrayLike) -> WaveformMeas
     return WaveformMeasures(active_w, rms_a, power_factor, thd, lag)
 
 
-def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: float) -> str:
+def kind_of_load(
+    current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: float, starts_like_a_motor: bool = False
+) -> str:
     """The kind of load in words, from its shape over the voltage cycle and the share of time it is on.
 
     "generator" (feeds in), "always on", "resistive heater" (current follows voltage), "dimmed light"
     (follows it for a part of each half cycle), "electronics" (pulses rich in harmonics, or an input filter
-    that leads), "motor" (lags), "mixed" where none of these fits.
+    that leads), "motor" (lags), "mixed" where none of these fits. What `starts_like_a_motor` is one though
+    its current is rich in harmonics (behind a speed control) or does not lag (beside a heater of its own).
     """
     current, voltage = _cycle("current_a", current_a), _cycle("voltage_v", voltage_v)
     measures = measure_waveform(current, voltage)
@@ -71,6 +74,8 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
         and abs(measures.lag_degrees) <= THRESHOLDS.in_phase_degrees
     ):
         return HEATER
+    if starts_like_a_motor:
+        return "motor"
     if measures.thd >= THRESHOLDS.dimmed_thd and _phase_cut_fit(current, voltage) >= THRESHOLDS.dimmed_fit:
         return "dimmed light" if measures.active_w <= THRESHOLDS.largest_light_w else "mixed"
     if measures.thd >= THRESHOLDS.electronic_thd or measures.lag_degrees < -THRESHOLDS.in_phase_degrees:

@@ -36,6 +36,17 @@ class ApplianceThresholds(NamedTuple):
     electronic_thd: float = 0.35
     """Distortion (THD) from which a load is electronics. Origin: set by hand."""
 
+    # How an appliance starts (inrush)
+    fewest_starts: int = 2
+    """Starts that must have been seen alone. Origin: one may have been another appliance's."""
+    inrush_noticed: float = 1.5
+    """Times the steady current below which a start is called soft. Origin: set by hand; heaters have 1.0."""
+    motor_inrush: float = 2.0
+    """Times the steady current from which a start may be a motor's. Origin: a rotor at rest draws 4 to 12."""
+    motor_inrush_s: float = 0.08
+    """Seconds that a motor takes at least to turn. Origin: set by hand; the capacitors of a power supply are
+    full after a cycle or two."""
+
     # Names (naming)
     least_submeter_score: float = 0.5
     """Overlap with a submeter (`naming.overlap_score`) from which an appliance gets its name. Origin: set by

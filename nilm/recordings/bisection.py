@@ -28,9 +28,12 @@ class Found:
     unresolved: IntArray  # (U, 2) further apart: the looks were spent
 
 
-def find_changes(grid: IntArray, difference: Difference, *, piece: int, max_looks: int) -> Found:
+def find_changes(
+    grid: IntArray, difference: Difference, *, piece: int, max_looks: int, unit: int = 1
+) -> Found:
     """The changes among the instants `grid` (P,), each within `piece` samples, in at most `max_looks` looks.
 
+    Looks between those of the grid are at multiples of `unit` where one lies between.
     A middle that is like neither side leads into both halves. The largest differences are followed first when
     not all can be. The looks at the grid itself are counted, and made even if they are more than allowed.
     """
@@ -51,12 +54,17 @@ def find_changes(grid: IntArray, difference: Difference, *, piece: int, max_look
         followed[np.argsort(-size, kind="stable")[:affordable]] = True
         unresolved.append(np.stack([left[~followed], right[~followed]], axis=1))
         left, right = left[followed], right[followed]
-        middle = (left + right) // 2
+        middle = _middle(left, right, unit)
         looked.append(middle)
         n_looks += len(middle)
         # Left half before right half: in the order of time, a recording is read most quickly.
         left, right = (np.stack(pair, axis=1).ravel() for pair in ((left, middle), (middle, right)))
     return Found(np.sort(np.concatenate(looked)), _in_order(pieces), _in_order(unresolved))
+
+
+def _middle(left: IntArray, right: IntArray, unit: int) -> IntArray:
+    whole = (left + right) // (2 * unit) * unit
+    return np.where(whole > left, whole, (left + right) // 2)
 
 
 def _in_order(pairs: list[IntArray]) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
+from nilm.recordings.flac_windows import BLOCK
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -29,11 +30,12 @@ def probe_samples(rate_hz: int) -> int:
 def probe_grid(n_samples: int, start_s: float, *, probe_s: float, rate_hz: int) -> IntArray:
     """The first sample of each probe of a recording that starts at the UNIX time `start_s`.
 
-    Every multiple of `probe_s` in UTC, and both ends of the recording.
+    About every multiple of `probe_s` in UTC, at the start of a FLAC frame, where a look costs least; and both
+    ends of the recording.
     """
     last = n_samples - probe_samples(rate_hz)
     instants = np.arange(-start_s % probe_s, n_samples / rate_hz, probe_s)
-    inside = np.rint(instants * rate_hz).astype(np.int64)
+    inside = (instants * rate_hz).astype(np.int64) // BLOCK * BLOCK
     return np.unique(np.concatenate([[0], inside[inside < last], [last]]))
 
 
@@ -124,16 +126,23 @@ def _locked(
 
 
 @compiled
-def departures(
-    samples: FloatArray, crossing: float, period: float, before: FloatArray, after: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """How far each whole cycle of a piece (S, 2) is from two known ones (POINTS,): RMS, (C,) and (C,).
+def departure(
+    samples: FloatArray,
+    crossing: float,
+    period: float,
+    before: FloatArray,
+    after: FloatArray,
+    limit: float,
+) -> tuple[int, int, float]:
+    """When a piece (S, 2) leaves one known cycle (POINTS,) for another, in cycles, and how far it goes.
 
-    The cycles start at `crossing` and every `period` samples after it. Units are those of the samples.
+    (the first cycle that is further than `limit` (RMS) from `before`, −1 if none is; how many from it on
+    until all are like `after`; the largest distance from `before`). Cycles start at `crossing` and every
+    `period` samples after it. Units are those of the samples.
     """
     n = max(int((len(samples) - 4 - crossing) / period), 0)
-    from_before, from_after = np.zeros(n), np.zeros(n)
     here = np.zeros(POINTS)
+    first, unsteady, peak = -1, 1, 0.0
     for c in range(n):
         mean = 0.0
         for k in range(POINTS):
@@ -143,5 +152,11 @@ def departures(
         for k in range(POINTS):
             one += (here[k] - mean - before[k]) ** 2
             two += (here[k] - mean - after[k]) ** 2
-        from_before[c], from_after[c] = np.sqrt(one / POINTS), np.sqrt(two / POINTS)
-    return from_before, from_after
+        one, two = np.sqrt(one / POINTS), np.sqrt(two / POINTS)
+        if first < 0 and one > limit:
+            first = c
+        if first >= 0:
+            peak = max(peak, one)
+            if two > limit:
+                unsteady = c - first + 1
+    return first, unsteady, peak

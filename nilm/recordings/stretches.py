@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+FRAME_S = 0.256  # a FLAC frame of 4,096 samples: a window that starts with one needs no other
 SETTLE_S = 1.0  # an inrush is over by then; changes that follow within it belong to the same switch
 EDGE_OF_FILE_S = 0.1  # too short for a row of its own
 
@@ -42,13 +43,13 @@ def cut_into_rows(
     Between two switches a row is measured at every instant of the grid (`first_grid_s` + n · `interval_s`),
     as if there were no switches. It stands for the time up to the next such instant, the first one also for
     the time before it. Where no window of `window_s` at a grid instant keeps clear of both switches, one row
-    is measured in the middle.
+    is measured in the middle, at the start of a FLAC frame where the time is long enough.
     """
     inside = switch_s[(switch_s > EDGE_OF_FILE_S) & (switch_s < length_s - EDGE_OF_FILE_S)]
     rows = [
         row
         for begin_s, end_s in zip([0.0, *inside], [*inside, length_s], strict=True)
-        for row in _rows_between(
+        for row in rows_between(
             begin_s,
             end_s,
             settled_s=begin_s + SETTLE_S if begin_s > 0 else 0.0,
@@ -60,14 +61,20 @@ def cut_into_rows(
     return Stretches(start_s, end_s - start_s, measured_s)
 
 
-def _rows_between(
+def rows_between(
     begin_s: float, end_s: float, *, settled_s: float, grid: tuple[float, float], window_s: float
 ) -> Iterator[tuple[float, float, float]]:
-    """(start, end, start of window) of each row between two switches."""
+    """(start, end, start of window) of each row between two switches, after the first one has `settled_s`.
+
+    `grid` is (first instant, interval).
+    """
     first_s, interval_s = grid
     n = np.arange(np.ceil((settled_s - first_s) / interval_s), (end_s - window_s - first_s) / interval_s)
     instants = (first_s + n * interval_s).tolist()
     if not instants:
-        yield begin_s, end_s, max((begin_s + end_s - window_s) / 2, begin_s)
+        middle_s = (begin_s + end_s - window_s) / 2
+        aligned_s = round(middle_s / FRAME_S) * FRAME_S
+        clear = settled_s <= aligned_s <= end_s - 2 * window_s
+        yield begin_s, end_s, aligned_s if clear else max(middle_s, begin_s)
         return
     yield from zip([begin_s, *instants[1:]], [*instants[1:], end_s], instants, strict=True)

@@ -4,6 +4,7 @@ Owns what counts as a difference between two looks, and how a change is timed wi
 The order of looking is `nilm.recordings.bisection`'s, the looks themselves are `nilm.recordings.probes`'.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,14 +14,17 @@ from numpy.typing import NDArray
 
 from nilm.recordings import probes
 from nilm.recordings.bisection import IntArray, find_changes
+from nilm.recordings.flac_windows import BLOCK
 from nilm.recordings.stretches import switches
 from nilm.recordings.ukdale import Calibration
+from nilm.recordings.wander import Wander
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Read = Callable[[IntArray, int], FloatArray]  # first samples (R,), how many → samples (R, S, 2)
 
-PIECE_EDGES = 6.5  # a piece of this many edge_s is read whole: to halve it further would cost as much
+PIECE_EDGES = 2.56  # a piece of this many edge_s is read whole: at 0.1 s a FLAC frame, decoded anyway
+TAIL_CYCLES = 2  # read after the look that ends a piece: an inrush that begins in it is seen at its largest
 NO_MAINS_V = 50.0  # RMS; below, there is nothing to compare
 
 
@@ -51,20 +55,21 @@ class Switches:
 class _Change:
     time_s: float
     steady_s: float  # when the state after it had set in
-    peak_a: float
+    peak_a: float  # 0: not measured
     clipped: bool
     before: int  # the looks on both sides
     after: int
 
 
 class _Looks:
-    """Every look at a recording that was taken so far."""
+    """Every look at a recording that was taken so far, those of the grid first."""
 
-    def __init__(self, read: Read, rate_hz: int, calibration: Calibration) -> None:
+    def __init__(self, read: Read, grid: IntArray, rate_hz: int, calibration: Calibration) -> None:
         self._read, self._rate_hz, self._calibration = read, rate_hz, calibration
         self._index: dict[int, int] = {}
         self._taken: list[probes.Probes] = []
-        self._sizes: list[int] = []
+        seen = self.at(grid)
+        self._wander = Wander(grid, _vectors(seen), seen.volts >= NO_MAINS_V)
 
     def at(self, position: IntArray) -> probes.Probes:
         """The looks at these samples, taken now if they are new."""
@@ -86,13 +91,20 @@ class _Looks:
         )
 
     def difference(self, left: IntArray, right: IntArray) -> FloatArray:
-        """How much the looks at both sides differ, in units of `LIMITS`; inf where one has no mains."""
-        if not len(left):
-            return np.zeros(0)
+        """How much the looks at both sides differ, in units of what counts; inf where one has no mains."""
         a, b = self.at(left), self.at(right)
-        size = np.sqrt(np.mean((a.cycle_a - b.cycle_a) ** 2, axis=1)) / _limit(a, b)
+        change = _vectors(b) - _vectors(a)
+        size = np.sqrt(np.sum(change**2, axis=1))
+        limit = _limit(a, b)
+        large = size > limit  # for the others it does not matter what is usual
+        limit[large] = np.hypot(limit[large], self._wander.usual(left[large], change[large]))
         on_a, on_b = a.volts >= NO_MAINS_V, b.volts >= NO_MAINS_V
-        return np.where(on_a & on_b, size, np.where(on_a | on_b, np.inf, 0.0))
+        return np.where(on_a & on_b, size / limit, np.where(on_a | on_b, np.inf, 0.0))
+
+
+def _vectors(looks: probes.Probes) -> FloatArray:
+    """(P, POINTS) the cycles as vectors whose length is their RMS."""
+    return looks.cycle_a / math.sqrt(probes.POINTS)
 
 
 def _limit(a: probes.Probes, b: probes.Probes) -> FloatArray:
@@ -124,11 +136,16 @@ def find_switches(
     full_scale: float,
 ) -> Switches:
     """The switches between the looks at `grid` (P,), sample numbers in order, in about `max_reads` reads."""
-    looks = _Looks(read, rate_hz, calibration)
+    looks = _Looks(read, grid, rate_hz, calibration)
     found = find_changes(
-        grid, looks.difference, piece=round(PIECE_EDGES * edge_s * rate_hz), max_looks=max_reads
+        grid,
+        looks.difference,
+        piece=round(PIECE_EDGES * edge_s * rate_hz),
+        max_looks=max_reads,
+        unit=BLOCK,
     )
-    changes = [_timed(pair, looks, read, rate_hz, calibration, full_scale) for pair in found.pieces.tolist()]
+    end = int(grid[-1]) + probes.probe_samples(rate_hz)
+    changes = _timed_changes(found.pieces, looks, read, rate_hz, calibration, full_scale, end)
     for left, right in found.unresolved.tolist():
         middle_s = (left + right) / 2 / rate_hz
         changes.append(_Change(middle_s, middle_s, 0.0, False, left, right))
@@ -137,38 +154,54 @@ def find_switches(
     return _switches_of(changes, looks, untimed=len(found.unresolved))
 
 
-def _timed(
-    pair: list[int], looks: _Looks, read: Read, rate_hz: int, calibration: Calibration, full_scale: float
-) -> _Change:
-    """The change between two looks, from all that lies between them, to within a cycle."""
-    left, right = pair
-    samples = read(np.array([left]), right - left + probes.probe_samples(rate_hz))[0]
-    sides = looks.at(np.array(pair))
+def _timed_changes(
+    pieces: IntArray,
+    looks: _Looks,
+    read: Read,
+    rate_hz: int,
+    calibration: Calibration,
+    full_scale: float,
+    end: int,
+) -> list[_Change]:
+    """The change in each piece (C, 2), from one look to the next; the recording has `end` samples."""
+    a, b = looks.at(pieces[:, 0]), looks.at(pieces[:, 1])
     amps = calibration.amps_per_sample
-    if np.any(sides.volts < NO_MAINS_V):
-        at = left + _mains_change(samples[:, 0] * calibration.volts_per_sample, rate_hz // 50)
-        return _Change(at / rate_hz, at / rate_hz, 0.0, False, left, right)
-    crossing = sides.crossing + np.array([0, right - left])
-    n_cycles = max(round(float((crossing[1] - crossing[0]) * sides.hz.mean() / rate_hz)), 1)
-    period = float(crossing[1] - crossing[0]) / n_cycles
-    from_before, from_after = probes.departures(
-        samples, float(crossing[0]), period, sides.cycle_a[0] / amps, sides.cycle_a[1] / amps
-    )
-    limit = float(_limit(*(_taken(sides, [n]) for n in (0, 1)))[0]) / amps
-    departed = np.flatnonzero(from_before > limit)
-    first = int(departed[0]) if len(departed) else len(from_before) // 2
-    unsteady = np.flatnonzero(from_after[first:] > limit)
-    n_unsteady = int(unsteady[-1]) + 1 if len(unsteady) else 1
-    begin = left + crossing[0] + first * period
-    inrush = samples[int(crossing[0] + first * period) :, 1]
-    return _Change(
-        time_s=float(begin + period / 2) / rate_hz,
-        steady_s=float(begin + n_unsteady * period) / rate_hz,
-        peak_a=float(from_before[first:].max(initial=0.0)) * amps,
-        clipped=bool(np.any(np.abs(inrush) >= full_scale)),
-        before=left,
-        after=right,
-    )
+    limits, before, after = _limit(a, b) / amps, a.cycle_a / amps, b.cycle_a / amps
+    tails = piece_ends(pieces, rate_hz, end).tolist()
+    changes = []
+    for n, (left, right) in enumerate(pieces.tolist()):
+        samples = read(pieces[n, :1], right - left)[0]
+        if min(a.volts[n], b.volts[n]) < NO_MAINS_V:
+            at = left + _mains_change(samples[:, 0] * calibration.volts_per_sample, rate_hz // 50)
+            changes.append(_Change(at / rate_hz, at / rate_hz, 0.0, False, left, right))
+            continue
+        crossing = float(a.crossing[n])
+        length = float(b.crossing[n]) + right - left - crossing
+        period = length / max(round(length * float(a.hz[n] + b.hz[n]) / 2 / rate_hz), 1)
+        known = period, before[n], after[n], limits[n]
+        first, n_unsteady, peak = probes.departure(samples, crossing, *known)
+        if not 0 <= first < (right - left) / period - TAIL_CYCLES - 1:  # it goes on after the second look
+            samples = read(pieces[n, :1], tails[n] - left)[0]
+            first, n_unsteady, peak = probes.departure(samples, crossing, *known)
+        first = first if first >= 0 else int(length / period / 2)
+        begin = crossing + first * period
+        changes.append(
+            _Change(
+                time_s=(left + begin + period / 2) / rate_hz,
+                steady_s=(left + begin + n_unsteady * period) / rate_hz,
+                peak_a=peak * amps,
+                clipped=bool(np.any(np.abs(samples[int(begin) :, 1]) >= full_scale)),
+                before=left,
+                after=right,
+            )
+        )
+    return changes
+
+
+def piece_ends(pieces: IntArray, rate_hz: int, end: int) -> IntArray:
+    """(C,) how far each piece (C, 2) is read at most: the second look, and some cycles after it."""
+    after = probes.probe_samples(rate_hz) + TAIL_CYCLES * rate_hz // 50
+    return np.asarray(np.minimum(pieces[:, 1] + after, end), dtype=np.int64)
 
 
 def _mains_change(volts: FloatArray, cycle: int) -> int:
@@ -181,22 +214,22 @@ def _mains_change(volts: FloatArray, cycle: int) -> int:
 
 def _switches_of(changes: list[_Change], looks: _Looks, *, untimed: int) -> Switches:
     """Changes that follow within an inrush's time are one switch; one that ends as it began is none."""
-    firsts = switches(np.array([change.time_s for change in changes]))
-    rows = []
-    for parts in (changes[a:b] for a, b in pairwise([*firsts.tolist(), len(changes)])):
-        before, after = np.array([parts[0].before]), np.array([parts[-1].after])
-        if looks.difference(before, after)[0] <= 1:
-            continue
-        a, b = looks.at(before), looks.at(after)
-        steady_a = float(np.sqrt(np.mean((a.cycle_a - b.cycle_a) ** 2)))
-        measured = parts[0].peak_a > 0
-        rows.append(
-            (
-                parts[0].time_s,
-                max(parts[0].peak_a / steady_a, 1.0) if measured else 0.0,
-                max(p.steady_s for p in parts) - parts[0].time_s if measured else 0.0,
-                float(any(p.clipped for p in parts)),
-            )
+    firsts = switches(np.array([change.time_s for change in changes])).tolist()
+    groups = [changes[a:b] for a, b in pairwise([*firsts, len(changes)])]
+    before = np.array([parts[0].before for parts in groups], dtype=np.int64)
+    after = np.array([parts[-1].after for parts in groups], dtype=np.int64)
+    steady_a = np.sqrt(np.mean((looks.at(before).cycle_a - looks.at(after).cycle_a) ** 2, axis=1))
+    rows = [
+        (
+            parts[0].time_s,
+            max(parts[0].peak_a / steady, 1.0) if parts[0].peak_a > 0 else 0.0,
+            max(p.steady_s for p in parts) - parts[0].time_s if parts[0].peak_a > 0 else 0.0,
+            float(any(p.clipped for p in parts)),
         )
+        for parts, steady, stays in zip(
+            groups, steady_a.tolist(), looks.difference(before, after) > 1, strict=True
+        )
+        if stays
+    ]
     time_s, inrush, inrush_s, clipped = np.array(rows).reshape(-1, 4).T
     return Switches(time_s, inrush, inrush_s, clipped > 0, untimed)

@@ -55,7 +55,8 @@ def environment() -> jinja2.Environment:
     )
     made.filters.update(
         breakable=words.breakable,
-        end_moment=words.end_moment,
+        second=words.second,
+        end_second=words.end_second,
         fixed=words.fixed,
         percent=words.percent,
         rounded=words.rounded,
@@ -87,7 +88,9 @@ class ApplianceView:
     cost: float
     power: str  # in words
     usual: str
+    often: str
     lengths: str
+    start: str
     row: Markup
     week: Markup
     day: Markup
@@ -195,7 +198,9 @@ def _appliance(
         cost=appliance.energy_kwh * result.tariff_per_kwh,
         power=portrait.power_said(appliance, result.duration_s),
         usual=portrait.part_of_day(hours) or usual,
+        often=portrait.how_often(appliance, float(result.duration_s.sum())),
         lengths=portrait.run_lengths(appliance, window),
+        start=portrait.start_said(appliance),
         row=strips.activations_row(appliance, holes, window),
         week=strips.power_strip(appliance, when.binned(appliance.power_w, result, window), holes, window),
         day=strips.typical_day(appliance.name, appliance.colour, *hours.typical_w(window)),

@@ -5,8 +5,10 @@ Owns these words. The numbers come from the result, the hours from `when`.
 
 import numpy as np
 
+from nilm.appliances.activations import activations_per_day
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
+from nilm.appliances.thresholds import THRESHOLDS as OF_APPLIANCES
 from nilm.report import words
 from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import Hours, Window
@@ -45,11 +47,27 @@ def _two_digits(watts: float) -> str:
     return f"{float(f'{watts:.2g}'):,.0f}" if watts >= 1 else "0"
 
 
+def start_said(appliance: Appliance) -> str:
+    """How it starts, in words; empty where no start was seen."""
+    if appliance.inrush is None or appliance.inrush_s is None:
+        return ""
+    if appliance.inrush < OF_APPLIANCES.inrush_noticed:
+        return "starts softly"
+    lasts_s = max(appliance.inrush_s, 0.1)
+    return f"starts with {appliance.inrush:.1f} times its current for {lasts_s:.1f}\u00a0s"
+
+
 def part_of_day(hours: Hours) -> str:
     """The six hours of the day that hold most of its energy, in words; empty where none stands out."""
     energy = np.abs(hours.energy_wh).sum(axis=0).reshape(4, 6).sum(axis=1)
     busiest = int(np.argmax(energy))
     return _PARTS_OF_DAY[busiest] if energy[busiest] > THRESHOLDS.part_share * energy.sum() > 0 else ""
+
+
+def how_often(appliance: Appliance, observed_s: float) -> str:
+    """How often it runs, ", about 14 times a day"; empty where the number of its runs says as much."""
+    per_day = activations_per_day(appliance.activations, observed_s)
+    return f", about {per_day:.0f} times a day" if per_day >= THRESHOLDS.often_a_day else ""
 
 
 def run_lengths(appliance: Appliance, window: Window) -> str:

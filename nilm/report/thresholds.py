@@ -42,6 +42,8 @@ class PageThresholds(NamedTuple):
     """Levels that are listed; more are a range to a reader."""
     part_share: float = 0.6
     """Share of its energy within six hours from which an appliance runs "mostly" then."""
+    often_a_day: float = 1.5
+    """Runs a day from which the card says how often it runs."""
     odd_length: float = 2.0
     """Length of a run, relative to the typical one, above which it is worth a look."""
     least_runs: int = 3

@@ -127,10 +127,15 @@ def moment(time: np.datetime64, zone: tzinfo = UTC, style: str = "%a %-d %b %H:%
     return Markup('<time datetime="{}">{}</time>').format(exact, as_datetime(time, zone).strftime(style))
 
 
-def end_moment(time: np.datetime64, start: np.datetime64, zone: tzinfo = UTC) -> Markup:
-    """A `<time>` that says its day only where that is another than the start's."""
+def second(time: np.datetime64, zone: tzinfo = UTC) -> Markup:
+    """A `<time>` to the second."""
+    return moment(time, zone, "%a %-d %b %H:%M:%S")
+
+
+def end_second(time: np.datetime64, start: np.datetime64, zone: tzinfo = UTC) -> Markup:
+    """A `<time>` to the second that says its day only where that is another than the start's."""
     same = as_datetime(time, zone).date() == as_datetime(start, zone).date()
-    return moment(time, zone, "%H:%M") if same else moment(time, zone)
+    return moment(time, zone, "%H:%M:%S") if same else second(time, zone)
 
 
 def day(time: np.datetime64, style: str = "%A %-d %B %Y", zone: tzinfo = UTC) -> str:

@@ -18,7 +18,7 @@ from nilm.simulate.schedules import DAY_S
 from nilm.timeline import seconds, utc
 
 _HOUR_S = 3_600
-_LEAST_INTERVAL_S = 30.0  # between rows: finer habits would make recordings of a gigabyte
+_LEAST_INTERVAL_S = 10.0  # between rows
 _OFF_W = 2.0  # above its floor: a load that draws less is off
 
 

@@ -134,7 +134,7 @@ def test_the_house_is_found_and_named_after_its_submeters(published: Any) -> Non
     assert {row["name"] for row in table} >= {"fridge", "kettle", "washing machine heater", "television"}
     columns = (
         "appliance_id,name,kind,active_w,rms_a,power_factor,thd,share_of_time,activations,energy_kwh,support,"
-        "correction,sure,energy_low_kwh,energy_high_kwh"
+        "correction,sure,energy_low_kwh,energy_high_kwh,inrush,inrush_s"
     )
     assert ",".join(table[0]) == columns
     assert parquet_columns("appliances") == f"{columns},house,week"

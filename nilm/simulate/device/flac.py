@@ -16,12 +16,13 @@ import soundfile
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
+from nilm.recordings.flac_frames import CRC8, crc_table
+from nilm.recordings.flac_windows import BLOCK
 
 Samples = NDArray[np.int32]  # (n, 2) voltage and current, 24-bit integers
 
 BITS = 24
 FULL_SCALE = 2 ** (BITS - 1)  # a sample of 1.0
-_BLOCK = 4096  # libFLAC's own choice at its default level
 _FIXED, _VARIABLE = b"\xff\xf8", b"\xff\xf9"  # sync words: frames are numbered by frame, or by first sample
 _RATE_CODES = {8_000: 4, 16_000: 5}
 _LENGTH_FOLLOWS = 7  # code of a block size that stands in the next 16 bits
@@ -30,20 +31,7 @@ _SILENCE = bytes(8)  # two subframes: constant, 24-bit zero
 _MOST, _LEAST = 32_768, 16  # samples in a frame; only the last of a file may have fewer
 
 
-def _crc_table(polynomial: int, width: int) -> NDArray[np.uint16]:
-    """The table of a most-significant-bit-first CRC, by which a byte at a time is divided."""
-    top, mask = 1 << (width - 1), (1 << width) - 1
-    table = []
-    for byte in range(256):
-        value = byte << (width - 8)
-        for _ in range(8):
-            value = (value << 1) ^ (polynomial if value & top else 0)
-        table.append(value & mask)
-    return np.array(table, dtype=np.uint16)
-
-
-_CRC8 = _crc_table(0x07, 8)
-_CRC16 = _crc_table(0x8005, 16)
+_CRC16 = crc_table(0x8005, 16)
 
 
 @compiled
@@ -57,7 +45,7 @@ def _crc(data: NDArray[np.uint8], table8: NDArray[np.uint16], table16: NDArray[n
 
 
 def _checks(data: bytes) -> tuple[int, int]:
-    return _crc(np.frombuffer(data, dtype=np.uint8), _CRC8, _CRC16)
+    return _crc(np.frombuffer(data, dtype=np.uint8), CRC8, _CRC16)
 
 
 def _coded_number(number: int) -> bytes:
@@ -101,7 +89,7 @@ def _encoded_bodies(samples: Samples, rate_hz: int) -> list[tuple[bytes, bytes, 
     while not last:  # metadata blocks: last flag and type, 24 bits of length, content
         last = bool(data[at] & 0x80)
         at += 4 + int.from_bytes(data[at + 1 : at + 4], "big")
-    n_frames = -(-len(samples) // _BLOCK)
+    n_frames = -(-len(samples) // BLOCK)
     starts = [at]
     for number in range(1, n_frames):
         starts.append(_next_frame(data, starts[-1] + 2, number))
@@ -142,9 +130,9 @@ def write_sparse(path: Path, pieces: Sequence[tuple[int, Samples]], *, n_samples
     for first, samples in _separate(pieces, n_samples):
         frames.append(_silent_frames(written, first, rate_hz))
         size += len(frames[-1])
-        seek_points.append((first, size, min(len(samples), _BLOCK)))
+        seek_points.append((first, size, min(len(samples), BLOCK)))
         for number, (codes, length, body) in enumerate(_encoded_bodies(samples, rate_hz)):
-            frames.append(_frame(codes, first + number * _BLOCK, length, body))
+            frames.append(_frame(codes, first + number * BLOCK, length, body))
             size += len(frames[-1])
         written = first + len(samples)
     frames.append(_silent_frames(written, n_samples, rate_hz))
@@ -169,7 +157,7 @@ def _separate(pieces: Sequence[tuple[int, Samples]], n_samples: int) -> Iterator
         begin = 0 if first < _LEAST else first
         room = (joined[number + 1][0] if number + 1 < len(joined) else n_samples) - begin
         length = first - begin + len(samples)
-        if length % _BLOCK < _LEAST:
+        if length % BLOCK < _LEAST:
             length += _LEAST
         if room - length < _LEAST:
             length = min(room, max(length, room))

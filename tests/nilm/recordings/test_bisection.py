@@ -49,3 +49,14 @@ def test_when_looks_are_few_the_largest_changes_are_followed() -> None:
     assert any(left < 41_004 <= right for left, right in found.pieces)
     assert len(found.unresolved) == 2
     assert np.all(np.diff(found.unresolved, axis=1) > 1_000)
+
+
+@given(st.sets(st.integers(1, 160_000), max_size=6))
+def test_looks_lie_at_multiples_of_the_unit_and_find_the_same_steps(at: set[int]) -> None:
+    grid = np.arange(0, 40 * 4_096 + 1, 39 * 1_024 * 4)
+    found = find_changes(
+        np.unique(np.append(grid, 163_840)), steps(*at), piece=4_096, max_looks=10_000, unit=4_096
+    )
+    assert np.all(found.looks % 4_096 == 0)
+    held = [{s for s in at if left < s <= right} for left, right in found.pieces]
+    assert set().union(*held) == at

@@ -89,6 +89,22 @@ def test_the_usual_noise_leaves_phase_and_watts_right(usual: tuple[WeekTable, Tr
     assert table.active_w.sum() == pytest.approx(truth["active_w"].sum(), rel=1e-4)
 
 
+def test_a_house_that_wanders_is_read_without_bisecting_every_change(tmp_path: Path) -> None:
+    """Nothing that a reader looks at may be silence, and what only wanders gets no rows of its own."""
+    simulated_week = simulate_week(tmp_path / "raw", seed=5, days=0.5)
+    paths = WeekPaths(tmp_path, "house_sim", Week(2015, 1))
+    quality = ingest_week(paths)
+    assert NO_VOLTAGE not in {gap["reason"] for gap in quality.gaps}
+    table = read_week(paths.waveforms)
+    with np.load(simulated_week.truth) as truth:
+        changes = np.count_nonzero(np.any(np.diff(truth["amplitudes"], axis=0) != 0, axis=1))
+        switches = np.count_nonzero(np.any(np.diff(truth["Z"].astype(int), axis=0) != 0, axis=1))
+        energy = float((truth["active_w"] * truth["interval_s"]).sum())
+    assert changes > 2000  # of 2880 instants: some load or other moves nearly all the time
+    assert np.count_nonzero(table.inrush) < 3 * switches
+    assert float(table.active_w @ table.duration_s) == pytest.approx(energy, rel=0.005)
+
+
 def test_every_fault_of_the_simulator_is_told_and_none_stops_the_week(tmp_path: Path) -> None:
     faults = (
         "missing:1 late-start:2 overlap:3 truncated:5 clipped:6 wrong-rate:7 swapped:8 dc-offset:9 outage:10"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nilm.recordings.probes import POINTS, departures, probe, probe_samples
+from nilm.recordings.probes import POINTS, departure, probe, probe_samples
 
 RATE_HZ = 16_000
 
@@ -44,11 +44,13 @@ def test_a_window_without_mains_has_no_volts() -> None:
     assert np.all(np.isfinite(found.cycle_a))
 
 
-def test_departures_tell_cycle_by_cycle_which_state_holds() -> None:
+def test_a_departure_has_a_first_cycle_a_length_and_a_size() -> None:
     samples = window(hz=50.0, phase=0.0, n=16_000)
     samples[8_000:, 1] *= 3
+    samples[8_000:8_960, 1] *= 2  # three cycles of inrush
     before, after = (look(window(hz=50.0, phase=0.0, amps=a)[None]).cycle_a[0] for a in (10.0, 30.0))
-    from_before, from_after = departures(samples, 320.0, 320.0, before, after)
     assert before.shape == (POINTS,)
-    np.testing.assert_array_equal(np.flatnonzero(from_before > 1), np.arange(24, len(from_before)))
-    np.testing.assert_array_equal(np.flatnonzero(from_after > 1), np.arange(24))
+    first, unsteady, peak = departure(samples, 320.0, 320.0, before, after, 1.0)
+    assert (first, unsteady) == (24, 3)
+    assert peak == pytest.approx(5 * np.sqrt(np.mean(before**2)), rel=1e-3)
+    assert departure(samples[:7_900], 320.0, 320.0, before, after, 1.0)[0] == -1

@@ -301,6 +301,28 @@ def test_two_usable_hours_are_shown_as_what_they_are(week: Any) -> None:
     assert re.search(r'id="coverage"><data value="0\.08', html)
 
 
+def test_runs_are_listed_to_the_second(result: WeekResult) -> None:
+    first, *others = result.appliances
+    start = first.activations[0].start_utc.astype("datetime64[D]") + np.timedelta64(
+        19 * 3600 + 8 * 60 + 7, "s"
+    )
+    run = replace(
+        first.activations[0], start_utc=start, end_utc=start + np.timedelta64(37, "s"), duration_s=37.0
+    )
+    html = render_report(replace(result, appliances=(replace(first, activations=(run,)), *others)))
+    assert "19:08:07</time>" in html
+    assert "19:08:44</time>" in html
+    assert "37 s</data>" in html
+
+
+def test_a_card_tells_how_the_appliance_starts(result: WeekResult) -> None:
+    first, *others = result.appliances
+    motor = replace(first, inrush=5.2, inrush_s=0.3)
+    html = render_report(replace(result, appliances=(motor, *others)))
+    assert html.count("starts with 5.2 times its current for 0.3\u00a0s") == 1
+    assert "starts softly" not in html
+
+
 def test_numbers_that_do_not_exist_are_dashes(result: WeekResult) -> None:
     odd = replace(
         result,

@@ -36,6 +36,26 @@ def test_a_range_weighs_rows_by_how_long_they_stand(result: WeekResult) -> None:
     assert portrait.power_range(varying(result, size), lasts) == (100.0, 100.0, 100.0)
 
 
+def test_short_runs_are_said_as_they_are(result: WeekResult) -> None:
+    window = when.week_window(result)
+    start = np.datetime64("2015-07-01T08:00", "ns")
+    runs = tuple(Activation(start, start, 232.0 + n, 2000.0, 0.13) for n in range(14))
+    kettle = replace(result.appliances[0], activations=runs)
+    assert portrait.how_often(kettle, 86_400.0) == ", about 14 times a day"
+    assert portrait.how_often(kettle, 14 * 86_400.0) == ""
+    assert portrait.run_lengths(kettle, window) == "typically 4 min"
+    toaster = replace(kettle, activations=tuple(replace(run, duration_s=37.4) for run in runs))
+    assert portrait.run_lengths(toaster, window) == "typically 37 s"
+
+
+def test_how_it_starts_is_said_where_it_was_seen(result: WeekResult) -> None:
+    unseen = result.appliances[0]
+    assert portrait.start_said(unseen) == ""
+    motor = replace(unseen, inrush=5.234, inrush_s=0.31)
+    assert portrait.start_said(motor) == "starts with 5.2 times its current for 0.3\u00a0s"
+    assert portrait.start_said(replace(unseen, inrush=1.02, inrush_s=0.02)) == "starts softly"
+
+
 def test_six_hours_that_hold_most_of_the_energy_have_a_word() -> None:
     energy = np.zeros((7, 24))
     energy[:, 19:22] = 100.0

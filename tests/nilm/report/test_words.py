@@ -101,9 +101,10 @@ def test_lists_and_counts_read_like_sentences() -> None:
 
 
 def test_the_end_of_a_run_says_its_day_only_where_it_is_another() -> None:
-    start = np.datetime64("2015-01-01T23:50")
-    assert words.end_moment(start + np.timedelta64(5, "m"), start).striptags() == "23:55"
-    assert words.end_moment(start + np.timedelta64(15, "m"), start).striptags() == "Fri 2 Jan 00:05"
+    start = np.datetime64("2015-01-01T23:50:07")
+    assert words.second(start).striptags() == "Thu 1 Jan 23:50:07"
+    assert words.end_second(start + np.timedelta64(5, "m"), start).striptags() == "23:55:07"
+    assert words.end_second(start + np.timedelta64(15, "m"), start).striptags() == "Fri 2 Jan 00:05:07"
 
 
 def test_names_may_break_after_an_underscore_and_are_escaped() -> None:

@@ -225,3 +225,11 @@ def test_an_appliance_that_runs_unlike_itself_keeps_its_id_and_is_a_doubt() -> N
     found = identify(known, "2015-wk02", now, solution="t", energy_kwh=[1.0])
     assert found.ids == ("A01",)
     assert Doubt("A01", "other habits") in found.doubts
+
+
+def test_two_appliances_alike_are_told_apart_by_how_they_start() -> None:
+    motor = HOUSE.kinds.index("motor")
+    fridge, fan = (Look("motor", 90.0, WAVES[motor], inrush=inrush) for inrush in (9.0, 3.0))
+    known = catalogue_of("2015-wk01", record(("A01", "A02"), [fridge, fan]))
+    now = [replace(fan, inrush=3.2), replace(fridge, inrush=8.5)]
+    assert identify(known, "2015-wk02", now, solution="t", energy_kwh=[1.0, 1.0]).ids == ("A02", "A01")
