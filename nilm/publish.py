@@ -42,6 +42,7 @@ from nilm.week_files import week_files
 log = logging.getLogger(__name__)
 
 MAX_CURRENCY = 8
+MAX_TARIFF = 1e9  # of any currency; beyond it sums are no prices any more
 WEEK_S = 7 * 86400.0
 PUBLISH_STEP = "publish"
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
@@ -60,8 +61,8 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if self.timezone not in available_timezones():
             raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
-        if not 0 <= self.tariff_per_kwh < float("inf"):
-            raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
+        if not 0 <= self.tariff_per_kwh <= MAX_TARIFF:
+            raise OptionError(f"tariff_per_kwh must be from 0 to {MAX_TARIFF:g}, got {self.tariff_per_kwh}")
         if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
             raise OptionError(
                 f"currency must be 1 to {MAX_CURRENCY} characters such as £ or EUR, got {self.currency!r}"

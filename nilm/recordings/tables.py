@@ -159,6 +159,7 @@ def read_week(path: Path) -> WeekTable:
     """The table at `path`; InputFileError unless every column has the stated type and finite values."""
     try:
         table = pq.read_table(path, partitioning=None)
+        table.validate(full=True)
     except (OSError, pa.ArrowException) as error:
         raise InputFileError(f"{path} cannot be read as Parquet: {error}; ingest the week again") from error
     result = _checked(path, table)
@@ -180,6 +181,7 @@ def read_piece(path: Path) -> WeekTable:
     try:
         with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
             table = reader.read_all()
+            table.validate(full=True)  # a damaged file can hold offsets that lead out of its buffers
     except (OSError, pa.ArrowException) as error:
         raise InputFileError(
             f"{path} cannot be read: {error}; delete it and ingest the week again"
