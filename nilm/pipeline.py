@@ -175,7 +175,7 @@ class WeekPipeline:
         with week_lock(self.paths.data_root, self.paths.house, "publish"):
             publish.publish_week(self.paths, self.options.publish)
         with week_lock(self.paths.data_root, "all", "index"):
-            publish.publish_index(self.paths.outputs_root, self.paths.house)
+            publish.publish_index(self.paths.outputs_root, self.paths.house, self.paths.week.year)
         published = recorded(self.paths.manifest, publish.PUBLISH_STEP).outputs
         record(
             self.paths.manifest,

@@ -33,7 +33,7 @@ from nilm.recordings.quality import read_quality
 from nilm.recordings.submeters import read_submeters, submeter_marks
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
-from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.report import render_house, render_index, render_report, week_summary, years_of
 from nilm.report.summary import read_earlier, summaries_before
 from nilm.results import Quality, WeekResult
 from nilm.week import MeteredRows, Surroundings, build_week
@@ -168,9 +168,16 @@ def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[T
         return None, (f"The simulator's truth was left out: {error}",)
 
 
-def publish_index(outputs_root: Path, house: str) -> Path:
-    """The path of `outputs/index.html`, after it and the house's own page list every published week."""
+def publish_index(outputs_root: Path, house: str, year: int) -> Path:
+    """The path of `outputs/index.html`, after every page that lists a published week of `year` is current.
+
+    Pages of other years are written where they are missing, and else left alone.
+    """
     check_house(house)
+    for other in years_of(outputs_root, house):
+        page = outputs_root / house / f"{other}.html"
+        if other == year or not page.is_file():
+            write_text(page, render_house(outputs_root, house, other))
     write_text(outputs_root / house / "index.html", render_house(outputs_root, house))
     write_text(outputs_root / "index.html", render_index(outputs_root))
     return outputs_root / "index.html"

@@ -76,7 +76,7 @@ def _read(path: Path) -> pd.DataFrame:
         table.validate(full=True)
         if [field.type for field in table.schema] != [field.type for field in POWER]:
             raise ValueError("columns of another type")
-        power = table.to_pandas()
+        power: pd.DataFrame = table.to_pandas()
         if power.duplicated(["start_utc", "duration_s", "appliance_id"]).any():
             raise ValueError("two powers of one appliance at one time")
         if not (power["appliance_id"] == UNEXPLAINED).any() or power.isna().any(axis=None):

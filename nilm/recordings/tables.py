@@ -160,7 +160,8 @@ def read_week(path: Path) -> WeekTable:
     try:
         table = pq.read_table(path, partitioning=None)
         table.validate(full=True)
-    except (OSError, pa.ArrowException) as error:
+        table.schema.names  # noqa: B018 - a name that is no text is an error here
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputFileError(f"{path} cannot be read as Parquet: {error}; ingest the week again") from error
     result = _checked(path, table)
     for name in ("current_a", "voltage_v", *_SCALARS):
@@ -182,7 +183,8 @@ def read_piece(path: Path) -> WeekTable:
         with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
             table = reader.read_all()
             table.validate(full=True)  # a damaged file can hold offsets that lead out of its buffers
-    except (OSError, pa.ArrowException) as error:
+            table.schema.names  # noqa: B018 - a name that is no text is an error here
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputFileError(
             f"{path} cannot be read: {error}; delete it and ingest the week again"
         ) from error
@@ -193,7 +195,7 @@ def _checked(path: Path, table: pa.Table) -> WeekTable:
     """The columns as arrays, after a comparison of the file's schema with ours."""
     kind = table.schema.field("current_a").type if "current_a" in table.column_names else None
     metadata = table.schema.metadata or {}
-    interval = metadata.get(b"interval_s", b"").decode()
+    interval = metadata.get(b"interval_s", b"").decode("ascii", errors="replace")
     if kind is None or not pa.types.is_fixed_size_list(kind) or not interval.isdigit() or int(interval) == 0:
         raise InputFileError(f"{path} is not a Parquet file of waveforms: no current_a or no interval_s")
     expected = schema(kind.list_size, int(interval))

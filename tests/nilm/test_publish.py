@@ -66,7 +66,7 @@ def own(published: Any, tmp_path: Path) -> Any:
 
 def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
     assert {p.name for p in own.outputs.iterdir()} == FILES
-    index = publish_index(own.root / "outputs", own.name)
+    index = publish_index(own.root / "outputs", own.name, 2015)
     assert own.week in index.read_text(encoding="utf-8")
     assert own.week in (own.root / "outputs" / own.name / "index.html").read_text(encoding="utf-8")
 
