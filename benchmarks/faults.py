@@ -28,7 +28,7 @@ from fault_processes import (
     names_at_once,
     run_and_name,
 )
-from fault_scales import hostile_scales
+from fault_scales import hostile_scales, hostile_shapes
 from fault_weeks import same_bytes, simulator_faults, weeks_in_a_row
 
 
@@ -55,6 +55,7 @@ CAMPAIGN = {
     "read-only": Row("a disk that cannot be written to", read_only, 12, 1),
     "mutations": Row("mutated files through every reader", mutated_inputs, 100_000, 2_000),
     "scales": Row("hostile values through every public function of lfm", hostile_scales, 4_000, 300),
+    "shapes": Row("the same of lfm.shapes", hostile_shapes, 500, 0),
     "weeks": Row("weeks in a row: sizes, time and memory stay", weeks_in_a_row, 60, 0),
     "same-bytes": Row("same bytes from two installs, one and two threads, any hash seed", same_bytes, 4, 0),
 }

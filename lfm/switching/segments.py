@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
+from lfm.checks import check_gaps, check_real
 from lfm.compiled import compiled
+from lfm.errors import InvalidInputError
 from lfm.switching.thresholds import THRESHOLDS
 
 
@@ -182,6 +184,10 @@ def count_levels(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0
     >>> count_levels(X, np.zeros(120, dtype=bool))
     3
     """
+    X = check_real("X", X)
+    gap_before = check_gaps(gap_before, len(X))
+    if not X.size:
+        raise InvalidInputError(f"X has shape {X.shape}; at least one row and one column are needed")
     subspace = find_subspace(X, gap_before)
     subspace = subspace._replace(noise=max(subspace.noise, min_noise))
     return len(split(subspace.scores(X), gap_before).start)
