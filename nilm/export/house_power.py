@@ -77,9 +77,10 @@ def _read(path: Path) -> pd.DataFrame:
         if [field.type for field in table.schema] != [field.type for field in POWER]:
             raise ValueError("columns of another type")
         power: pd.DataFrame = table.to_pandas()
-        if power.duplicated(["start_utc", "duration_s", "appliance_id"]).any():
+        at = ["start_utc", "duration_s", "appliance_id"]
+        if power.duplicated(at).any():
             raise ValueError("two powers of one appliance at one time")
-        if not (power["appliance_id"] == UNEXPLAINED).any() or power.isna().any(axis=None):
+        if not (power["appliance_id"] == UNEXPLAINED).any() or power[[*at, "power_w"]].isna().any(axis=None):
             raise ValueError("nothing unexplained, or values that are missing")
         return power
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:

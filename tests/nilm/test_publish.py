@@ -355,6 +355,9 @@ def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> No
         ({"tariff_per_kwh": -1}, "tariff_per_kwh"),
         ({"currency": ""}, "currency"),
         ({"min_off_s": -5}, "min_off_s"),
+        ({"min_off_s": 1e308}, "min_off_s"),
+        ({"min_on_s": 604_801}, "min_on_s"),
+        ({"tariff_per_kwh": 1e308}, "tariff_per_kwh"),
     ],
 )
 def test_options_out_of_range_are_refused_when_made(options: dict[str, Any], words: str) -> None:
