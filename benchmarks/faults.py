@@ -16,18 +16,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from fault_at_once import at_once, names_at_once, run_and_name
 from fault_bench import Attack, clean_up
 from fault_disks import full_disks, read_only
 from fault_inputs import mutated_inputs
-from fault_processes import (
-    arrivals,
-    at_once,
-    killed_workers,
-    kills_of_backfill,
-    kills_of_run,
-    names_at_once,
-    run_and_name,
-)
+from fault_processes import arrivals, killed_workers, kills_of_backfill, kills_of_run
 from fault_scales import hostile_scales, hostile_shapes
 from fault_weeks import same_bytes, simulator_faults, weeks_in_a_row
 
