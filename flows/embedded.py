@@ -102,13 +102,13 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
 def _full_disk_named(folder: Path) -> Iterator[None]:
     """Give a failure of the block the name of the server's folder where that has no room left.
 
-    The server itself can only say that something failed (code 500), and a copy names what it copies from.
+    The server itself can only say that something failed (code 500).
     """
     try:
         yield
     except Exception as error:
         wrote_elsewhere = isinstance(error, NilmError) or (
-            isinstance(error, OSError) and error.filename and not str(error.filename2).startswith(str(folder))
+            isinstance(error, OSError) and error.filename and not str(error.filename).startswith(str(folder))
         )
         if wrote_elsewhere or not folder.is_dir() or shutil.disk_usage(folder).free > LEAST_FREE_BYTES:
             raise
@@ -120,7 +120,11 @@ def _start(folder: Path, secret: str, meanwhile: Iterable[None]) -> str:
     template = _template()
     database = folder / "prefect.db"
     if _is_whole(template):
-        shutil.copyfile(template, database)
+        try:
+            shutil.copyfile(template, database)
+        except OSError as error:
+            error.filename, error.filename2 = str(database), None  # a copy blames what it copies from
+            raise
     port = _free_port()
     url = f"http://{LOOPBACK}:{port}/api"
     output = folder / "server.log"

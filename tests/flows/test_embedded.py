@@ -78,14 +78,14 @@ def test_an_address_that_is_none_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [RuntimeError("500 Internal Server Error"), OSError(28, "full", "/cache/kept.db")],
+    [RuntimeError("500 Internal Server Error"), OSError(28, "full", "prefect.db")],
     ids=["the server", "a copy"],
 )
 def test_a_full_temporary_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     if isinstance(error, OSError):
-        error.filename2 = str(tmp_path / "new.db")
+        error.filename = str(tmp_path / "prefect.db")
     with pytest.raises(type(error)), _full_disk_named(tmp_path):
         raise error
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
