@@ -99,7 +99,8 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     """
     marks = marks_now(paths)  # before anything is read: see nilm.manifest
     step = Step(PUBLISH_STEP, marks, asdict(options), versions.PUBLISH)
-    remove_stale(paths.outputs)
+    for folder in (paths.outputs, paths.catalogue.parent, paths.names.parent):
+        remove_stale(folder)
     reason = why_redo(paths.manifest, step)
     if reason is None:
         log.info("%s: the report is current", paths)
@@ -174,6 +175,8 @@ def publish_index(outputs_root: Path, house: str, year: int) -> Path:
     Pages of other years are written where they are missing, and else left alone.
     """
     check_house(house)
+    for folder in (outputs_root, outputs_root / house):
+        remove_stale(folder)
     for other in years_of(outputs_root, house):
         page = outputs_root / house / f"{other}.html"
         if other == year or not page.is_file():
