@@ -50,7 +50,9 @@ CAMPAIGN = {
     "scales": Row("hostile values through every public function of lfm", hostile_scales, 4_000, 300),
     "shapes": Row("the same of lfm.shapes", hostile_shapes, 500, 0),
     "weeks": Row("weeks in a row: sizes, time and memory stay", weeks_in_a_row, 60, 0),
-    "same-bytes": Row("same bytes from two installs, one and two threads, any hash seed", same_bytes, 4, 0),
+    "same-bytes": Row(
+        "same bytes from two copies of the packages, one and two threads, any hash seed", same_bytes, 4, 0
+    ),
 }
 
 
