@@ -65,7 +65,7 @@ def stages(settings: Settings, week: str) -> dict[str, float]:
     pipeline = replace(settings.pipeline(place), workers=1)
     found = {
         **{step.name: seconds(lambda step=step: step.run(silent)) for step in pipeline.steps},
-        "index alone": seconds(lambda: publish_index(place.outputs_root, place.house)),
+        "index alone": seconds(lambda: publish_index(place.outputs_root, place.house, place.week.year)),
         "nothing to do": seconds(pipeline.why_redo),
     }
     assert pipeline.why_redo() is None

@@ -12,6 +12,7 @@ host than loopback (a page that had its name resolved to 127.0.0.1) is refused.
 """
 
 import contextlib
+import errno
 import http.client
 import logging
 import os
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.failures import ServerError
+from nilm.errors import NilmError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STARTUP_TIMEOUT_S = 180.0
+LEAST_FREE_BYTES = 2**20  # with less room than this a database cannot grow
 LOOPBACK = "127.0.0.1"
 _SERVER_ENVIRONMENT = {
     "PREFECT_UI_ENABLED": "0",
@@ -59,10 +62,16 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
     to this process and its children (process pools, Dask clients) through the same variable, and lives until
     this process ends, so that the last log lines still arrive.
     """
-    from prefect.context import refresh_global_settings_context
-    from prefect.settings import PREFECT_API_URL
+    try:
+        from prefect.context import refresh_global_settings_context
+        from prefect.settings import PREFECT_API_URL
 
-    configured = PREFECT_API_URL.value()
+        configured = PREFECT_API_URL.value()
+    except ValueError as error:  # Prefect checks the address itself, in words for programmers
+        raise ServerError(
+            f"PREFECT_API_URL = {os.environ.get('PREFECT_API_URL')!r} is no address of a Prefect server; "
+            "correct it, or unset it (also in the Prefect profile) and a server of our own is started"
+        ) from error
     if configured:
         if not _answers(configured):
             raise ServerError(
@@ -72,27 +81,50 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
         yield configured
         return
     secret = f"nilm:{secrets.token_urlsafe(32)}"
-    url = _start(secret, meanwhile)
+    folder = Path(tempfile.mkdtemp(prefix="nilm-prefect-"))
+    with _full_disk_named(folder):
+        url = _start(folder, secret, meanwhile)
     # Prefect's helper threads see only the global settings: a temporary_settings block would leave them
     # without an address, and each would start an ephemeral server.
     ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": secret}
     os.environ.update(ours)
     refresh_global_settings_context()
     try:
-        yield url
+        with _full_disk_named(folder):
+            yield url
     finally:
         for name in ours:
             del os.environ[name]
         refresh_global_settings_context()
 
 
-def _start(secret: str, meanwhile: Iterable[None]) -> str:
+@contextlib.contextmanager
+def _full_disk_named(folder: Path) -> Iterator[None]:
+    """Give a failure of the block the name of the server's folder where that has no room left.
+
+    The server itself can only say that something failed (code 500).
+    """
+    try:
+        yield
+    except Exception as error:
+        wrote_elsewhere = isinstance(error, NilmError) or (
+            isinstance(error, OSError) and error.filename and not str(error.filename).startswith(str(folder))
+        )
+        if wrote_elsewhere or not folder.is_dir() or shutil.disk_usage(folder).free > LEAST_FREE_BYTES:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+
+
+def _start(folder: Path, secret: str, meanwhile: Iterable[None]) -> str:
     """Return the API address of a new server that answers to the secret; it ends with this process."""
-    folder = Path(tempfile.mkdtemp(prefix="nilm-prefect-"))
     template = _template()
     database = folder / "prefect.db"
     if _is_whole(template):
-        shutil.copyfile(template, database)
+        try:
+            shutil.copyfile(template, database)
+        except OSError as error:
+            error.filename, error.filename2 = str(database), None  # a copy blames what it copies from
+            raise
     port = _free_port()
     url = f"http://{LOOPBACK}:{port}/api"
     output = folder / "server.log"

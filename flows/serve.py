@@ -146,7 +146,7 @@ def serving(settings: Settings, at: str) -> FastAPI:
     async def decide(request: Request) -> Response:
         """Carry out what a form asks for; the week it stands in is current when its page is shown again."""
         form = await _form(request)
-        if not secrets.compare_digest(form.get("token", ""), token):
+        if not secrets.compare_digest(form.get("token", "").encode(), token.encode()):
             return _refused("The page is older than this server; load it again.", 403)
         try:
             return await run_in_threadpool(_decided, form, settings, followers)

@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     data_root: Path = Field(Path("data"), description="Folder of raw/, waveforms/ and solutions/.")
     outputs_root: Path = Field(Path("outputs"), description="Folder of what analysts read.")
     tariff_per_kwh: float = Field(
-        0.25, ge=0, allow_inf_nan=False, description="Price of a kWh, in `currency`."
+        0.25, ge=0, le=1e9, allow_inf_nan=False, description="Price of a kWh, in `currency`."
     )
     currency: str = Field("£", min_length=1, max_length=8, description="Sign or code shown with prices.")
     timezone: str = Field("Europe/London", description="Of the house's clocks, for people; files are in UTC.")
@@ -59,8 +59,12 @@ class Settings(BaseSettings):
     edge_s: float = Field(0.1, ge=0.02, le=5, description="To how many seconds a change is timed.")
     n_points: int = Field(320, ge=16, le=4096, description="Points of one voltage cycle, D.")
     n_cycles: int = Field(10, ge=3, le=50, description="Voltage cycles averaged into one row.")
-    min_on_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter runs are not listed.")
-    min_off_s: float = Field(0.0, ge=0, allow_inf_nan=False, description="Shorter pauses do not end a run.")
+    min_on_s: float = Field(
+        0.0, ge=0, le=604_800, allow_inf_nan=False, description="Shorter runs are not listed."
+    )
+    min_off_s: float = Field(
+        0.0, ge=0, le=604_800, allow_inf_nan=False, description="Shorter pauses do not end a run."
+    )
     reports_url: str | None = Field(
         None, pattern="^https?://", description="Where a browser finds outputs_root, for links from Prefect."
     )
@@ -149,7 +153,7 @@ def load_settings(**overrides: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         raise OptionError(_in_words(error, given)) from error
-    except ValueError as error:  # the file is not TOML
+    except (ValueError, RecursionError) as error:  # the file is not TOML
         raise OptionError(f"{settings_file()} cannot be read: {error}") from error
 
 

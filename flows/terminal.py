@@ -46,6 +46,8 @@ def speak(*, verbose: bool) -> None:
     if not verbose:
         # Prefect logs a failure with its traceback and then raises it; the last line of ours says it once.
         os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+        # A log line that a server cannot take (its disk is full) is no news after that last line.
+        logging.raiseExceptions = False
 
 
 @contextmanager

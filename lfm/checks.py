@@ -5,6 +5,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.errors import InvalidInputError
@@ -20,8 +22,8 @@ def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
         raise InvalidInputError(f"{name} must be an array: {error}") from error
 
 
-def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
-    """`value` as a float64 array of `ndim` dimensions, every entry finite; InvalidInputError otherwise."""
+def as_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
+    """`value` as a float64 array of `ndim` dimensions, whatever its entries; InvalidInputError otherwise."""
     array = _as_array(name, value)
     if np.iscomplexobj(array):
         raise InvalidInputError(
@@ -33,6 +35,12 @@ def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
         raise InvalidInputError(f"{name} must be an array of real numbers: {error}") from error
     if array.ndim != ndim:
         raise InvalidInputError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
+    return array
+
+
+def check_real(name: str, value: ArrayLike, *, ndim: int = 2) -> FloatArray:
+    """`value` as a float64 array of `ndim` dimensions, every entry finite; InvalidInputError otherwise."""
+    array = as_real(name, value, ndim=ndim)
     bad = int(np.size(array) - np.count_nonzero(np.isfinite(array)))
     if bad:
         raise InvalidInputError(
@@ -50,6 +58,15 @@ def check_scale(name: str, array: FloatArray) -> None:
             f"the largest entry of {name} has the size {largest:.3g}, whose square is no number any more; "
             f"scale it to between {SMALLEST:g} and {LARGEST:g}"
         )
+
+
+def checked_rows(estimator: BaseEstimator, X: ArrayLike, **options: Any) -> FloatArray:
+    """X (N, D) after scikit-learn's own checks for an estimator, whose `options` these are."""
+    try:
+        rows: FloatArray = validate_data(estimator, X, dtype=np.float64, **options)
+    except OverflowError as error:
+        raise InvalidInputError(f"X holds whole numbers beyond float64: {error}") from error
+    return rows
 
 
 def check_whole(name: str, value: float, *, least: int) -> int:

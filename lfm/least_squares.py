@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import pinvh
 
 from lfm.arrays import FloatArray
+from lfm.checks import as_real
+from lfm.errors import InvalidInputError
 
 
 class LeastSquares(NamedTuple):
@@ -42,7 +44,9 @@ def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None
     >>> W.round(6).tolist(), rank
     ([[3.0], [1.0]], 2)
     """
-    real = Z.astype(np.float64)
+    real, X = as_real("Z", Z), as_real("X", X)
+    if len(real) != len(X):
+        raise InvalidInputError(f"Z has {len(real)} rows and X {len(X)}; they must be as many")
     weighted = real if weight is None else real * np.asarray(weight, dtype=np.float64)[:, None]
     inverse, rank = pinvh(weighted.T @ real, return_rank=True)
     return LeastSquares(np.asarray(inverse @ (weighted.T @ X), dtype=np.float64), int(rank))

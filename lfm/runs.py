@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.arrays import BoolArray
+from lfm.checks import check_gaps
+from lfm.errors import InvalidInputError
 
 
 def runs_of_ones(column: NDArray[Any], gap_before: BoolArray | None = None) -> list[tuple[int, int]]:
@@ -34,11 +36,13 @@ def runs_of_ones(column: NDArray[Any], gap_before: BoolArray | None = None) -> l
     [(0, 1), (1, 2), (3, 4)]
     """
     on = np.asarray(column) == 1
+    if on.ndim != 1:
+        raise InvalidInputError(f"column must be one column of zeros and ones, got shape {on.shape}")
     # A row begins a run unless the row before is on and directly before it; a run ends where the next begins
     # or where it is off.
     joined = on[1:] & on[:-1]
     if gap_before is not None:
-        joined &= ~np.asarray(gap_before)[1:]
+        joined &= ~check_gaps(gap_before, len(on))[1:]
     starts = on.copy()
     starts[1:] &= ~joined
     ends = on.copy()

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.checks import check_rng, check_weight, check_whole
+from lfm.checks import check_binary, check_rng, check_weight, check_whole
 from lfm.equivalence.dependencies import Pdc
 from lfm.errors import InvalidInputError, RankDeficientError
 from lfm.solution import Solution
 
 Dependency = tuple[int, int, Pdc]
 
+MOST_FEATURES = 2000  # their pairs are listed one by one
 IMAGE_SIDE = 30
 PATCH_SIDE = 7
 _MAX_DRAWS = 1000
@@ -93,12 +94,15 @@ def constrained_states(
 
 def with_bias(Z: BinaryArray) -> BinaryArray:
     """Z with one more column, the last, that is always on."""
+    Z = check_binary("Z", Z)
     return np.column_stack([Z, np.ones(len(Z), dtype=np.uint8)])
 
 
 def blocks(K: int, n_blocks: int) -> list[Dependency]:
     """Dependencies that split K features into n_blocks runs, in each of which at most one is on."""
     K, n_blocks = check_whole("K", K, least=1), check_whole("n_blocks", n_blocks, least=1)
+    if n_blocks > K:
+        raise InvalidInputError(f"K = {K} features cannot be split into n_blocks = {n_blocks}; ask for fewer")
     return [
         (int(i), int(j), Pdc.DISJOINT)
         for block in np.array_split(np.arange(K), n_blocks)
@@ -114,6 +118,9 @@ def hierarchy(K: int, branching: int = 2) -> list[Dependency]:
 
 def random_dependencies(K: int, n_pdc: int, rng: np.random.Generator) -> tuple[Dependency, ...]:
     """`n_pdc` distinct pairs i < j, each with a condition drawn at random."""
+    K = check_whole("K", K, least=1)
+    if K > MOST_FEATURES:
+        raise InvalidInputError(f"K must be at most {MOST_FEATURES}, got {K}")
     pairs = list(itertools.combinations(range(K), 2))
     n_pdc = check_whole("n_pdc", n_pdc, least=0)
     if n_pdc > len(pairs):

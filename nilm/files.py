@@ -191,7 +191,10 @@ def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
     try:
         # Opened here: numpy leaves a file open that it cannot make sense of.
         with path.open("rb") as source, np.load(source, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("a member that is no array")
+        return arrays
     except _NOT_NPZ as error:
         raise InputFileError(f"{path} is not a file of arrays ({error!r:.200}); {cure}") from error
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from nilm import publish, versions
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.files import digest, week_lock
@@ -163,19 +165,21 @@ class WeekPipeline:
         )
 
     def _hop(self, _show: Show) -> None:
-        hop_week(
-            self.paths.factorised,
-            self.paths.hopped,
-            self.options.hop,
-            waveforms_path=self.paths.waveforms,
-        )
+        # Two threads of BLAS add up in another order than one, and the last digit of a residual shows it.
+        with threadpool_limits(1):
+            hop_week(
+                self.paths.factorised,
+                self.paths.hopped,
+                self.options.hop,
+                waveforms_path=self.paths.waveforms,
+            )
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
-        with week_lock(self.paths.data_root, self.paths.house, "publish"):
+        with week_lock(self.paths.data_root, self.paths.house, "publish"), threadpool_limits(1):
             publish.publish_week(self.paths, self.options.publish)
         with week_lock(self.paths.data_root, "all", "index"):
-            publish.publish_index(self.paths.outputs_root, self.paths.house)
+            publish.publish_index(self.paths.outputs_root, self.paths.house, self.paths.week.year)
         published = recorded(self.paths.manifest, publish.PUBLISH_STEP).outputs
         record(
             self.paths.manifest,

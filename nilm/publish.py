@@ -33,7 +33,7 @@ from nilm.recordings.quality import read_quality
 from nilm.recordings.submeters import read_submeters, submeter_marks
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
-from nilm.report import render_house, render_index, render_report, week_summary
+from nilm.report import render_house, render_index, render_report, week_summary, years_of
 from nilm.report.summary import read_earlier, summaries_before
 from nilm.results import Quality, WeekResult
 from nilm.week import MeteredRows, Surroundings, build_week
@@ -42,6 +42,7 @@ from nilm.week_files import week_files
 log = logging.getLogger(__name__)
 
 MAX_CURRENCY = 8
+MAX_TARIFF = 1e9  # of any currency; beyond it sums are no prices any more
 WEEK_S = 7 * 86400.0
 PUBLISH_STEP = "publish"
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
@@ -60,8 +61,8 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if self.timezone not in available_timezones():
             raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
-        if not 0 <= self.tariff_per_kwh < float("inf"):
-            raise OptionError(f"tariff_per_kwh must be a price from 0 up, got {self.tariff_per_kwh}")
+        if not 0 <= self.tariff_per_kwh <= MAX_TARIFF:
+            raise OptionError(f"tariff_per_kwh must be from 0 to {MAX_TARIFF:g}, got {self.tariff_per_kwh}")
         if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
             raise OptionError(
                 f"currency must be 1 to {MAX_CURRENCY} characters such as £ or EUR, got {self.currency!r}"
@@ -98,7 +99,8 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     """
     marks = marks_now(paths)  # before anything is read: see nilm.manifest
     step = Step(PUBLISH_STEP, marks, asdict(options), versions.PUBLISH)
-    remove_stale(paths.outputs)
+    for folder in (paths.outputs, paths.catalogue.parent, paths.names.parent):
+        remove_stale(folder)
     reason = why_redo(paths.manifest, step)
     if reason is None:
         log.info("%s: the report is current", paths)
@@ -166,9 +168,18 @@ def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[T
         return None, (f"The simulator's truth was left out: {error}",)
 
 
-def publish_index(outputs_root: Path, house: str) -> Path:
-    """The path of `outputs/index.html`, after it and the house's own page list every published week."""
+def publish_index(outputs_root: Path, house: str, year: int) -> Path:
+    """The path of `outputs/index.html`, after every page that lists a published week of `year` is current.
+
+    Pages of other years are written where they are missing, and else left alone.
+    """
     check_house(house)
+    for folder in (outputs_root, outputs_root / house):
+        remove_stale(folder)
+    for other in years_of(outputs_root, house):
+        page = outputs_root / house / f"{other}.html"
+        if other == year or not page.is_file():
+            write_text(page, render_house(outputs_root, house, other))
     write_text(outputs_root / house / "index.html", render_house(outputs_root, house))
     write_text(outputs_root / "index.html", render_index(outputs_root))
     return outputs_root / "index.html"

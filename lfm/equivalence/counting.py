@@ -16,11 +16,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lfm.arrays import IntArray
+from lfm.checks import check_real
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import inverse_modulo, primes
 from lfm.equivalence.thresholds import BUDGETS
+from lfm.errors import InvalidInputError
 
 (_PRIME,) = primes(1)
+MOST_NUMERATOR = 2.0**31  # larger whole numbers are not candidates of any Z
 
 
 class BaseCount(NamedTuple):
@@ -277,5 +280,13 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUD
     >>> lfm.count_bases(candidates.numerators)
     BaseCount(n=3, exact=True, at_most=3)
     """
-    log_largest = _log_largest_minor(int(vectors.shape[1]), denominator)
-    return _count(vectors, np.ones(len(vectors), dtype=np.int64), log_largest, max_flats, BUDGETS.contracted)
+    found = check_real("vectors", vectors)
+    whole = np.clip(found, -MOST_NUMERATOR, MOST_NUMERATOR).astype(np.int64)
+    units = denominator * np.eye(whole.shape[1], dtype=np.int64)
+    if not np.array_equal(whole, found) or not all((whole == unit).all(axis=1).any() for unit in units):
+        raise InvalidInputError(
+            "vectors must be whole numbers with every unit vector, times the denominator, among them; pass "
+            "candidates.numerators and candidates.denominator"
+        )
+    log_largest = _log_largest_minor(int(whole.shape[1]), denominator)
+    return _count(whole, np.ones(len(whole), dtype=np.int64), log_largest, max_flats, BUDGETS.contracted)

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.checks import check_binary, check_scale
+from lfm.checks import check_binary, check_scale, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.decoding import decode_rows
 from lfm.solution import Solution
@@ -97,7 +97,7 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _rows(self, X: ArrayLike) -> FloatArray:
         """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        rows = checked_rows(self, X, ensure_min_samples=2)
         check_scale("X", rows)
         self._check_count("n_components", 1)
         K = self.n_components
@@ -148,7 +148,7 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def transform(self, X: ArrayLike) -> BinaryArray:
         """Z (N, K) for new rows X (N, D): for each the closest binary combination of the features W_."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, reset=False)
         return decode_rows(rows, self.W_)
 
     def inverse_transform(self, Z: ArrayLike) -> FloatArray:
@@ -167,7 +167,7 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         At most 1, the higher the better. X without energy is explained by nothing being on: 1.
         """
         states = self.transform(X)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, reset=False)
         energy = float(np.sum(rows**2))
         return 1.0 - Solution(states, self.W_).residual(rows) ** 2 / energy if energy > 0 else 1.0
 

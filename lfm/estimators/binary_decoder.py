@@ -50,6 +50,9 @@ def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, 
     freedom = (N - len(squares)) * (D - len(squares))
     if freedom == 0:
         return 0.0, 0.0
+    # Squares of squares leave float64 where the data itself is far from its ends; a power of two is exact.
+    size = math.ldexp(1.0, math.frexp(max(float(squares.max(initial=0.0)), outside))[1])
+    squares, outside = squares / size, outside / size
     variance, taken = outside / freedom, 0.0
     for _ in range(5):  # a contraction: the correction is of second order
         excess = squares - (N + D) * variance
@@ -58,7 +61,7 @@ def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, 
         above = signal > math.sqrt(N * D) * variance
         taken = float(np.sum(N * D * variance**2 / signal[above]))
         variance = (outside + taken) / freedom
-    return variance, taken
+    return variance * size, taken * size
 
 
 def _whole(Z: BinaryArray) -> BinaryArray:

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.checks import check_gaps, check_scale
+from lfm.checks import check_gaps, check_scale, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.least_squares import least_squares
@@ -123,7 +123,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
     @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
-        rows: FloatArray = validate_data(self, X, dtype=np.float64)
+        rows = checked_rows(self, X)
         check_scale("X", rows)
         most = self._most_features()
         drift = self._drift()
@@ -165,7 +165,7 @@ class SwitchingDecoder(LatentFeatureEstimator):
     def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> BinaryArray:
         """Z (N, K) of new rows in time X (N, D) for the features W_, with the switching prior of `fit`."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, reset=False)
         gaps = check_gaps(gap_before, len(rows))
         basis = np.linalg.svd(self.W_, full_matrices=False)[2].T
         subspace = Subspace(np.ascontiguousarray(basis), self.noise_)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
+from lfm.checks import check_gaps, check_real
 from lfm.compiled import compiled
+from lfm.errors import InvalidInputError
 from lfm.switching.thresholds import THRESHOLDS
 
 
@@ -183,6 +185,10 @@ def level_changes(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.
     >>> level_changes(X, np.zeros(120, dtype=bool)).round(1).tolist()
     [3.6, 3.6]
     """
+    X = check_real("X", X)
+    gap_before = check_gaps(gap_before, len(X))
+    if not X.size:
+        raise InvalidInputError(f"X has shape {X.shape}; at least one row and one column are needed")
     subspace = find_subspace(X, gap_before)
     subspace = subspace._replace(noise=max(subspace.noise, min_noise))
     segments = split(subspace.scores(X), gap_before)

@@ -18,6 +18,7 @@ FloatArray = NDArray[np.float64]
 
 ENERGY_DECIMALS = 6  # kWh are stated to the milliwatt-hour
 _DAY_S = 86_400
+_WEEK_S = 7 * _DAY_S
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class ActivationOptions:
 
     def __post_init__(self) -> None:
         for name, value in (("min_on_s", self.min_on_s), ("min_off_s", self.min_off_s)):
-            if not 0 <= value < float("inf"):
-                raise OptionError(f"{name} must be a number of seconds from 0 up, got {value}")
+            if not 0 <= value <= _WEEK_S:
+                raise OptionError(f"{name} must be from 0 to {_WEEK_S} seconds, a week, got {value}")
 
 
 def energy_kwh(power_w: FloatArray, duration_s: ArrayLike) -> float:

@@ -227,6 +227,9 @@ def _terms(pairs: list[list[float]]) -> tuple[tuple[int, float], ...]:
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     arrays = read_npz(path, cure=MADE_ANEW)
     try:
-        return arrays, json.loads(str(arrays.pop(_HEADER)))
+        header = json.loads(str(arrays.pop(_HEADER)))
+        if not isinstance(header, dict):
+            raise ValueError("its header is no object")
+        return arrays, header
     except (KeyError, ValueError, RecursionError) as error:
         raise InputFileError(f"{path} cannot be read as a solution ({error!r}); {MADE_ANEW}") from error

@@ -10,6 +10,7 @@ from lfm.arrays import BinaryArray
 from lfm.checks import check_binary
 from nilm.errors import InputFileError
 from nilm.experiments.outcome import Outcome, Scale
+from nilm.files import read_npz
 
 # name of our file, the paper's row: N, K, pairs with a PDC
 PAPER = {
@@ -33,8 +34,7 @@ def read_labels(path: Path) -> BinaryArray:
         raise InputFileError(f"{path}: no such label file")
     try:
         if path.suffix == ".npz":
-            with np.load(path) as archive:
-                return check_binary("Z", archive["Z"])
+            return check_binary("Z", read_npz(path, cure="give an npz with Z")["Z"])
         if path.suffix == ".csv":
             return check_binary("Z", _read_csv(path))
         return _read_libsvm(path)

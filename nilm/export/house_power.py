@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError, OptionError
@@ -70,8 +72,18 @@ def read_house(outputs_root: Path, house: str, weeks: str = ALL) -> HousePower:
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path, columns=POWER.names)
-    except (OSError, ValueError) as error:
+        table = pq.read_table(path, partitioning=None).select(POWER.names)
+        table.validate(full=True)
+        if [field.type for field in table.schema] != [field.type for field in POWER]:
+            raise ValueError("columns of another type")
+        power: pd.DataFrame = table.to_pandas()
+        at = ["start_utc", "duration_s", "appliance_id"]
+        if power.duplicated(at).any():
+            raise ValueError("two powers of one appliance at one time")
+        if not (power["appliance_id"] == UNEXPLAINED).any() or power[[*at, "power_w"]].isna().any(axis=None):
+            raise ValueError("nothing unexplained, or values that are missing")
+        return power
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputFileError(
             f"{path} is not the power of a week ({error}); delete it, and the next run writes it anew"
         ) from error

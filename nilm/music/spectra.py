@@ -135,7 +135,7 @@ def read_spectra(path: Path) -> Spectra:
             window_s=meta["window_s"],
             hop_s=meta["hop_s"],
         )
-    except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
+    except (OSError, pa.ArrowException, KeyError, ValueError, AttributeError) as error:
         raise InputFileError(
             f"{path}: not a spectra file of this project ({error}); make it again"
         ) from error

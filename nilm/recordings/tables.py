@@ -159,7 +159,9 @@ def read_week(path: Path) -> WeekTable:
     """The table at `path`; InputFileError unless every column has the stated type and finite values."""
     try:
         table = pq.read_table(path, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
+        table.validate(full=True)
+        table.schema.names  # noqa: B018 - a name that is no text is an error here
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputFileError(f"{path} cannot be read as Parquet: {error}; ingest the week again") from error
     result = _checked(path, table)
     for name in ("current_a", "voltage_v", *_SCALARS):
@@ -180,7 +182,9 @@ def read_piece(path: Path) -> WeekTable:
     try:
         with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
             table = reader.read_all()
-    except (OSError, pa.ArrowException) as error:
+            table.validate(full=True)  # a damaged file can hold offsets that lead out of its buffers
+            table.schema.names  # noqa: B018 - a name that is no text is an error here
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputFileError(
             f"{path} cannot be read: {error}; delete it and ingest the week again"
         ) from error
@@ -191,7 +195,7 @@ def _checked(path: Path, table: pa.Table) -> WeekTable:
     """The columns as arrays, after a comparison of the file's schema with ours."""
     kind = table.schema.field("current_a").type if "current_a" in table.column_names else None
     metadata = table.schema.metadata or {}
-    interval = metadata.get(b"interval_s", b"").decode()
+    interval = metadata.get(b"interval_s", b"").decode("ascii", errors="replace")
     if kind is None or not pa.types.is_fixed_size_list(kind) or not interval.isdigit() or int(interval) == 0:
         raise InputFileError(f"{path} is not a Parquet file of waveforms: no current_a or no interval_s")
     expected = schema(kind.list_size, int(interval))

@@ -4,8 +4,8 @@
 `render_house` read back from `outputs/`. Pages need no network and no other file.
 """
 
-from nilm.report.index import render_house, render_index
+from nilm.report.index import render_house, render_index, years_of
 from nilm.report.page import render_report
 from nilm.report.summary import week_summary
 
-__all__ = ["render_house", "render_index", "render_report", "week_summary"]
+__all__ = ["render_house", "render_index", "render_report", "week_summary", "years_of"]

@@ -2,6 +2,9 @@
 
 Owns what these pages list; what changed between weeks is found by `changes`. Reads only the summaries beside
 the reports. A week whose summary cannot be read is listed with the reason, never left out in silence.
+
+Neither page grows with the years: both show the last PAGE_WEEKS weeks of a house, and older ones are on a
+page for each year. So a week costs the same to publish after ten years as after one.
 """
 
 import itertools
@@ -21,6 +24,8 @@ from nilm.report.changes import Arrivals, Comparison, arrivals, compare
 from nilm.report.chart import Layer, own_layers
 from nilm.report.page import environment
 from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary, week_of
+
+PAGE_WEEKS = 26  # half a year fits on a screen, and shows what the season does
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +59,7 @@ class HouseLine:
 
     house: str
     weeks: tuple[WeekLine, ...]
+    n_weeks: int  # with those that are not on this page
     spark: Markup  # metered energy by week
     comparison: Comparison | None  # of the last week with those before it
 
@@ -109,16 +115,17 @@ class Changes:
 def render_index(outputs_root: Path) -> str:
     """The page `outputs/index.html`: one line per house, and every week that has a report."""
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
-    found = [(folder.name, _weeks(folder)) for folder in folders]
+    found = [(folder.name, _week_folders(folder)) for folder in folders]
     houses = [_house_line(house, weeks) for house, weeks in found if weeks]
     return environment().get_template("index.html").render(houses=houses, others=_other_pages(outputs_root))
 
 
-def _house_line(house: str, weeks: Sequence[WeekLine]) -> HouseLine:
+def _house_line(house: str, folders: Sequence[Path]) -> HouseLine:
+    weeks = _weeks(folders[-PAGE_WEEKS:])
     summaries = [week.summary for week in weeks if week.summary is not None]
     spark = strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh")
     comparison = compare(summaries[-1], summaries) if summaries else None
-    return HouseLine(house, tuple(reversed(weeks)), spark, comparison)
+    return HouseLine(house, tuple(reversed(weeks)), len(folders), spark, comparison)
 
 
 def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
@@ -131,9 +138,21 @@ def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
     ]
 
 
-def render_house(outputs_root: Path, house: str) -> str:
-    """The page `outputs/<house>/index.html`: energy of each appliance by week, its trend and typical day."""
-    weeks = _weeks(outputs_root / house)
+def years_of(outputs_root: Path, house: str) -> list[int]:
+    """The years that have a page of their own; none while all weeks are on the house's page."""
+    folders = _week_folders(outputs_root / house)
+    return sorted({_year(folder) for folder in folders}) if len(folders) > PAGE_WEEKS else []
+
+
+def render_house(outputs_root: Path, house: str, year: int | None = None) -> str:
+    """The page `outputs/<house>/index.html`: energy of each appliance by week, its trend and typical day.
+
+    It holds the last PAGE_WEEKS weeks, or those of a `year`: then it is `outputs/<house>/<year>.html`.
+    """
+    folders = _week_folders(outputs_root / house)
+    years = years_of(outputs_root, house)
+    shown = folders[-PAGE_WEEKS:] if year is None else [f for f in folders if _year(f) == year]
+    weeks = _weeks(shown)
     read = [week for week in weeks if week.summary is not None]
     summaries = [week.summary for week in read if week.summary is not None]
     rows = _rows(summaries)
@@ -143,6 +162,9 @@ def render_house(outputs_root: Path, house: str) -> str:
         .get_template("house.html")
         .render(
             house=house,
+            year=year,
+            years=years,
+            older=len(folders) > len(shown) and shown[:1] != folders[:1],
             weeks=weeks,
             read=read,
             rows=rows,
@@ -161,14 +183,21 @@ def render_house(outputs_root: Path, house: str) -> str:
     )
 
 
-def _weeks(folder: Path) -> list[WeekLine]:
+def _year(folder: Path) -> int:
+    return Week.parse(folder.name).year
+
+
+def _week_folders(folder: Path) -> list[Path]:
     """The weeks in a house's folder, oldest first: folders named like a week, with a report or a summary."""
     if not folder.is_dir():
         return []
+    named = sorted(path for path in folder.iterdir() if path.is_dir() and week_of(path))
+    return [path for path in named if any((path / name).is_file() for name in ("report.html", FILE_NAME))]
+
+
+def _weeks(folders: Sequence[Path]) -> list[WeekLine]:
     weeks = []
-    for path in sorted(p for p in folder.iterdir() if p.is_dir() and week_of(p)):
-        if not ((path / "report.html").is_file() or (path / FILE_NAME).is_file()):
-            continue
+    for path in folders:
         try:
             weeks.append(WeekLine(path.name, read_summary(path / FILE_NAME)))
         except InputFileError as error:

@@ -17,6 +17,7 @@ import numpy as np
 
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
+from nilm.files import read_npz
 from nilm.results import TimeArray
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS
@@ -234,20 +235,23 @@ def _wobbles(
 
 def _read(path: Path) -> tuple[FloatArray, FloatArray, tuple[str, ...], float, Rows]:
     """(times, watts, names, step_s, valid) of the file, checked."""
+    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}")
+    missing = [f for f in _FIELDS if f not in file]
+    if missing:
+        raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [f for f in _FIELDS if f not in file.files]
-            if missing:
-                raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
-            times, watts, channels, step_s, valid = (np.asarray(file[f]) for f in _FIELDS)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputFileError(f"{path} cannot be read as an npz of habits: {error}") from error
+        times, watts, step_s = (file[f].astype(np.float64) for f in ("times", "watts", "step_s"))
+    except ValueError as error:
+        raise InputFileError(f"{path}: times, watts and step_s must be numbers ({error})") from error
+    channels, valid = file["channels"], file["valid"].astype(bool)
+    if not (times.ndim == 1 and channels.ndim == 1 and step_s.ndim == 0):
+        raise InputFileError(f"{path}: times and channels must be one row each, step_s one number")
     if not (len(times) and watts.shape == (len(times), len(channels)) and valid.shape == times.shape):
         raise InputFileError(
             f"{path}: times {times.shape} and valid {valid.shape} must be (T,), watts {watts.shape} (T, C) "
             f"and channels {channels.shape} (C,), with at least one time"
         )
-    if not (np.all(np.diff(times) > 0) and step_s > 0):
+    if not (np.isfinite(times).all() and np.all(np.diff(times) > 0) and 0 < step_s < np.inf):
         raise InputFileError(f"{path}: times must rise from sample to sample and step_s be above 0")
     names = tuple(str(name) for name in channels)
-    return times.astype(np.float64), watts.astype(np.float64), names, float(step_s), valid.astype(bool)
+    return times, watts, names, float(step_s), valid

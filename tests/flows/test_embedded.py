@@ -13,10 +13,11 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from flows.embedded import _is_whole
+from flows.embedded import _full_disk_named, _is_whole
 
 PARENT = """
 import sys, tempfile
@@ -68,6 +69,36 @@ def test_a_dead_server_of_the_users_own_is_named(tmp_path: Path) -> None:
     assert (
         "no Prefect server answers at PREFECT_API_URL = 'http://127.0.0.1:9/api'; start it" in parent.stderr
     )
+
+
+def test_an_address_that_is_none_is_named(tmp_path: Path) -> None:
+    parent = _run_parent(_environment(tmp_path) | {"PREFECT_API_URL": "http://[::1"})
+    assert "PREFECT_API_URL = 'http://[::1' is no address of a Prefect server" in parent.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("500 Internal Server Error"), OSError(28, "full", "prefect.db")],
+    ids=["the server", "a copy"],
+)
+def test_a_full_temporary_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    if isinstance(error, OSError):
+        error.filename = str(tmp_path / "prefect.db")
+    with pytest.raises(type(error)), _full_disk_named(tmp_path):
+        raise error
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match="No space left") as said, _full_disk_named(tmp_path):
+        raise error
+    assert said.value.filename == str(tmp_path)
+
+
+def test_a_full_disk_elsewhere_keeps_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match="full") as said, _full_disk_named(tmp_path):
+        raise OSError(28, "full", "/data/week.parquet")
+    assert said.value.filename == "/data/week.parquet"
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.999, 0.0])

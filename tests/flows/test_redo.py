@@ -359,3 +359,25 @@ def test_a_damaged_solution_is_made_again(place: WeekPaths, name: str) -> None:
     path.write_bytes(sound[: len(sound) // 2])
     _run(place, load_settings())
     assert path.read_bytes() == sound
+
+
+def test_nothing_half_written_is_left_of_a_run_that_was_killed(place: WeekPaths) -> None:
+    left = [
+        folder / ".x.json.0123456789ab.tmp"
+        for folder in (
+            place.outputs,
+            place.outputs.parent,
+            place.outputs_root,
+            place.solutions,
+            place.pieces,
+            place.waveforms.parent,
+            place.catalogue.parent,
+            place.names.parent,
+        )
+    ]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("half")
+    place.manifest.unlink()
+    _run(place, load_settings())
+    assert [path for path in left if path.exists()] == []

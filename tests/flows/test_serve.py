@@ -114,6 +114,7 @@ def test_only_our_own_pages_can_post(served: str, done_roots: tuple[Path, Path])
     assert status(good, {"Origin": "http://evil.example"}) == 403
     assert status(good, {"Origin": "null"}) == 403
     assert status(good | {"token": "x" * 43}, ours) == 403
+    assert status(good | {"token": "é"}, ours) == 403
     assert status({k: v for k, v in good.items() if k != "token"}, ours) == 403
     assert status(good, ours | {"Host": "evil.example"}) == 421
     assert httpx.get(f"{served}/{REPORT}", headers={"Host": "evil.example:80"}).status_code == 421

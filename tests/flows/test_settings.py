@@ -100,3 +100,10 @@ def test_a_root_that_cannot_be_written_to(tmp_path: Path) -> None:
 def test_an_infinite_number_is_refused_by_name(name: str, clean_settings: None) -> None:
     with pytest.raises(OptionError, match=rf"{name} = inf: input should be a finite number"):
         load_settings(**{name: float("inf")})
+
+
+def test_a_file_that_is_nested_too_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "deep.toml").write_text("seed = " + "[" * 5000)
+    monkeypatch.setenv("NILM_SETTINGS", str(tmp_path / "deep.toml"))
+    with pytest.raises(OptionError, match=r"deep\.toml cannot be read"):
+        load_settings()

@@ -1,4 +1,6 @@
 import logging
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -23,3 +25,13 @@ def test_where_there_is_no_terminal_log_lines_say_that_the_work_goes_on(
 
 def test_a_long_step_is_spoken_of_at_least_every_fifteen_seconds() -> None:
     assert terminal.SAY_EVERY_S <= 15
+
+
+def test_a_log_line_that_a_server_cannot_take_is_not_the_last_word() -> None:
+    code = (
+        "import asyncio; from types import SimpleNamespace; from flows import terminal; "
+        "terminal.speak(verbose=False); from prefect.logging.handlers import APILogWorker; "
+        "asyncio.run(APILogWorker._handle_batch(SimpleNamespace(), []))"  # it has no client: sending fails
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""

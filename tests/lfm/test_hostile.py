@@ -1,6 +1,7 @@
 """Scales and values that no physics has: an answer or an error of our own, no hang, no foreign error."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -94,3 +95,35 @@ def test_gaps_that_are_no_booleans_are_refused() -> None:
     for gaps in ([0.0] * 5, [False] * 4, "no"):
         with pytest.raises(InvalidInputError, match="gap_before"):
             lfm.separate_siblings(lfm.Solution(Z, W), X, gap_before=gaps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_estimates_are_the_same_at_every_scale_that_is_accepted(scale: float) -> None:
+    images = lfm.synthetic.images(K=4, N=80, n_pdc=0, noise=0.1, rng=np.random.default_rng(2))
+    fits = [lfm.BinaryDecoder(n_components=4, random_state=0).fit(x) for x in (images.X, images.X * scale)]
+    assert lfm.hamming_error(fits[1].solution_.Z, fits[0].solution_.Z) == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lfm.least_squares(np.ones((3, 1)), np.ones((2, 4))),
+        lambda: lfm.least_squares(np.ones((3, 1)), np.full((3, 4), "x")),
+        lambda: lfm.runs_of_ones(np.ones((2, 2))),
+        lambda: lfm.runs_of_ones(np.ones(3), np.zeros(2, dtype=bool)),
+        lambda: lfm.count_levels(np.full((3, 2), np.nan), np.zeros(3, dtype=bool)),
+        lambda: lfm.count_levels(np.ones((0, 2)), np.zeros(0, dtype=bool)),
+        lambda: lfm.count_bases(np.zeros((0, 3), dtype=np.int64)),
+        lambda: lfm.count_bases(np.eye(3) * 1e100),
+        lambda: lfm.separate_siblings(
+            lfm.Solution([[1], [0]], [[2.0]]), np.ones((1, 1)), gap_before=np.zeros(2, dtype=bool)
+        ),
+        lambda: synthetic.with_bias(np.ones(3, dtype=np.uint8)),
+        lambda: synthetic.blocks(4, 10**20),
+        lambda: synthetic.random_dependencies(10**9, 1, np.random.default_rng(0)),
+        lambda: lfm.LatentLasso(n_components=1).fit(np.full((3, 2), 10**400, dtype=object)),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words(call: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInputError):
+        call()

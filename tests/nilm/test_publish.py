@@ -66,7 +66,7 @@ def own(published: Any, tmp_path: Path) -> Any:
 
 def test_all_files_are_there_and_the_index_lists_the_week(own: Any) -> None:
     assert {p.name for p in own.outputs.iterdir()} == FILES
-    index = publish_index(own.root / "outputs", own.name)
+    index = publish_index(own.root / "outputs", own.name, 2015)
     assert own.week in index.read_text(encoding="utf-8")
     assert own.week in (own.root / "outputs" / own.name / "index.html").read_text(encoding="utf-8")
 
@@ -355,6 +355,9 @@ def test_a_solution_of_other_waveforms_is_refused(own: Any, ingested_week) -> No
         ({"tariff_per_kwh": -1}, "tariff_per_kwh"),
         ({"currency": ""}, "currency"),
         ({"min_off_s": -5}, "min_off_s"),
+        ({"min_off_s": 1e308}, "min_off_s"),
+        ({"min_on_s": 604_801}, "min_on_s"),
+        ({"tariff_per_kwh": 1e308}, "tariff_per_kwh"),
     ],
 )
 def test_options_out_of_range_are_refused_when_made(options: dict[str, Any], words: str) -> None:

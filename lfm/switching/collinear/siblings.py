@@ -58,6 +58,8 @@ def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray
     True
     """
     X = check_real("X", X)
+    if X.shape != (solution.N, solution.D):
+        raise InvalidInputError(f"X has shape {X.shape}; the solution's rows are {(solution.N, solution.D)}")
     gap_before = np.asarray(gap_before)
     if gap_before.shape != (solution.N,) or gap_before.dtype != np.bool_:
         raise InvalidInputError(

@@ -63,8 +63,12 @@ def write_catalogue(path: Path, catalogue: Catalogue) -> None:
 
 
 def _own_weeks(path: Path, house: str) -> list[tuple[str, WeekRecord]]:
-    """The week of an `identity.json`; none where it is damaged, which costs that week its ids."""
-    found = _parse_or_warn(path, house)
+    """The week of an `identity.json`; none where it is damaged or another house's: the ids are lost."""
+    try:
+        found = _parse_or_warn(path, house)
+    except InputFileError as error:  # in a folder of ours, which the week's next report writes anew
+        log.warning("not used: %s", error)
+        return []
     return list(found.weeks.items()) if found else []
 
 

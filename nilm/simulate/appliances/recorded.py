@@ -12,6 +12,7 @@ import numpy as np
 
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
+from nilm.files import read_npz
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import RECORDED, STANDBY, Draw, Model
 from nilm.simulate.loads import FloatArray
@@ -58,6 +59,8 @@ def recorded_cycles(path: Path, n_points: int) -> tuple[np.ndarray, FloatArray, 
     names, current_a, voltage_v = _read(path)
     late = _late(voltage_v)
     voltage = resample_cycle(voltage_v, n_points, shift=late).mean(axis=0)
+    if not loads.rms(voltage) > 0:
+        raise InputFileError(f"{path}: the mean of voltage_v does not alternate; give one mains cycle a row")
     voltage *= loads.NOMINAL_V / loads.rms(voltage)
     return names, resample_cycle(current_a, n_points, shift=late), voltage
 
@@ -85,22 +88,35 @@ def _model(name: str, cycle: FloatArray, watts: float, *, present: list[str]) ->
 
 def _read(path: Path) -> tuple[np.ndarray, FloatArray, FloatArray]:
     """(names, current_a, voltage_v) of the file, checked, without DC."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [f for f in _FIELDS if f not in file.files]
-            if missing:
-                raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
-            names, current, voltage = (np.asarray(file[f]) for f in _FIELDS)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputFileError(f"{path} cannot be read as an npz of appliance cycles: {error}") from error
-    if current.ndim != 2 or current.shape != voltage.shape or names.shape != current.shape[:1]:
+    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}")
+    missing = [f for f in _FIELDS if f not in file]
+    if missing:
+        raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
+    names, current, voltage = (file[f] for f in _FIELDS)
+    if (
+        current.ndim != 2
+        or current.shape != voltage.shape
+        or names.shape != current.shape[:1]
+        or not current.size
+    ):
         raise InputFileError(
             f"{path}: current_a {current.shape} and voltage_v {voltage.shape} must be (n, samples) alike, "
             f"and appliance {names.shape} must be (n,)"
         )
-    current, voltage = current.astype(np.float64), voltage.astype(np.float64)
+    current, voltage = (_finite(path, *pair) for pair in (("current_a", current), ("voltage_v", voltage)))
     return (
         names,
         current - current.mean(axis=1, keepdims=True),
         voltage - voltage.mean(axis=1, keepdims=True),
     )
+
+
+def _finite(path: Path, name: str, values: np.ndarray) -> FloatArray:
+    """The values as float64; InputFileError where one is no finite number."""
+    try:
+        numbers = values.astype(np.float64)
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    if not (np.isfinite(numbers).all() and np.isfinite(loads.rms(numbers.ravel())) and numbers.any()):
+        raise InputFileError(f"{path}: {name} must be finite numbers, not all 0")
+    return numbers

@@ -1,11 +1,13 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nilm.errors import InputFileError
-from nilm.report import render_house, render_index, week_summary
+from nilm.report import render_house, render_index, week_summary, years_of
+from nilm.report.index import PAGE_WEEKS
 from nilm.report.summary import read_summary
 
 
@@ -128,3 +130,25 @@ def test_the_house_page_compares_weeks(browser: Any, outputs: Path) -> None:
     assert cells[0] == cells[2] == "–"
     assert cells[1] != "–"
     page.close()
+
+
+def test_pages_hold_half_a_year_and_each_year_has_its_own(tmp_path: Path, week: Any) -> None:
+    summary = week_summary(week(n_appliances=3, days=1))
+    names = [f"2014-wk{n:02d}" for n in range(41, 53)] + [f"2015-wk{n:02d}" for n in range(1, 31)]
+    for n, name in enumerate(names):
+        folder = tmp_path / "house_sim" / name
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text(json.dumps(summary | {"week": name}), encoding="utf-8")
+        if n == PAGE_WEEKS - 1:
+            assert years_of(tmp_path, "house_sim") == []
+    assert years_of(tmp_path, "house_sim") == [2014, 2015]
+
+    last, year = render_house(tmp_path, "house_sim"), render_house(tmp_path, "house_sim", 2014)
+    assert [name for name in names if f'href="{name}/' in last] == names[-PAGE_WEEKS:]
+    assert [name for name in names if f'href="{name}/' in year] == names[:12]
+    assert 'href="2014.html"' in last
+    assert 'href="index.html"' in year
+    assert "nothing to compare with" in year
+    index = render_index(tmp_path)
+    assert index.count('/report.html">2') == PAGE_WEEKS + 1  # and the last one once more
+    assert re.search(rf"house_sim: .*\b{len(names)}\b", index)

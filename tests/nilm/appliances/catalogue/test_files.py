@@ -99,6 +99,16 @@ def test_another_houses_catalogue_is_refused(tmp_path: Path) -> None:
         read_catalogue(tmp_path / "c.json", "house_2")
 
 
+def test_another_houses_record_in_a_week_costs_that_week_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    keep_own_records(tmp_path / "solutions", catalogue_of(2))
+    (tmp_path / "solutions" / "2015-wk02" / "identity.json").write_text('{"house": "house_2", "weeks": {}}')
+    read = read_catalogue(None, "house_1", solutions_folder=tmp_path / "solutions", week="2015-wk02")
+    assert set(read.weeks) == {"2015-wk01"}
+    assert "identity.json is the catalogue of the house 'house_2'" in caplog.text
+
+
 @pytest.mark.parametrize(
     "content",
     [
