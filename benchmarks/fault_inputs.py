@@ -54,8 +54,9 @@ def mutated_inputs(rng: random.Random, trials: int) -> list[str]:
 
 def _cases(folder: Path) -> dict[str, tuple[bytes, Reader]]:
     """For each kind of file a sound one and what reads it."""
+    from nilm.options import WeekOptions
     from nilm.paths import WeekPaths
-    from nilm.pipeline import WeekOptions, WeekPipeline
+    from nilm.pipeline import WeekPipeline
     from nilm.recordings.ukdale import Week, week_hours
 
     simulate_week(

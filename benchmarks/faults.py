@@ -23,8 +23,9 @@ from fault_inputs import mutated_inputs
 from fault_scales import hostile_scales
 
 from nilm.errors import NilmError, NothingUsableError
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.pipeline import WeekOptions, WeekPipeline
+from nilm.pipeline import WeekPipeline
 from nilm.recordings.quality import read_quality
 from nilm.recordings.ukdale import Week, week_hours
 from nilm.simulate.faults import Fault, FaultKind
@@ -35,7 +36,8 @@ RUN = """
 import sys
 from pathlib import Path
 from nilm.paths import WeekPaths
-from nilm.pipeline import WeekOptions, WeekPipeline
+from nilm.options import WeekOptions
+from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import Week
 root = Path(sys.argv[1])
 pipeline = WeekPipeline(WeekPaths(root / "data", "house_sim", Week(2015, 1), root / "outputs"), WeekOptions())

@@ -20,7 +20,7 @@ from nilm.paths import WeekPaths
 from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import weeks_present
 from nilm.report.brief import week_brief
-from nilm.report.summary import FILE_NAME as SUMMARY_FILE
+from nilm.report.folders import SUMMARY_FILE
 from nilm.report.summary import read_summary
 
 log = logging.getLogger(__name__)

@@ -7,22 +7,23 @@ at its inputs and nothing else.
 
 What the entry records are the marks that the steps took before they read their inputs, not marks of the end
 of the run: a recording that arrived meanwhile, or a name given meanwhile, is work for the next run.
+
+What does the work is imported where it is called: a week without any is told within a second.
 """
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from nilm import publish, versions
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm import versions
 from nilm.files import digest, week_lock
 from nilm.manifest import Step, record, recorded, why_redo
+from nilm.marks import PUBLISH_STEP, report_marks
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.publish import PublishOptions
 from nilm.recordings.ingest import ingest_week, marks_now, marks_read
 from nilm.recordings.quality import WeekQuality
-from nilm.recordings.waveforms import Sampling
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +34,6 @@ Show = Callable[[float, str], None]  # hears how far a step has come, from 0 to 
 
 def silent(_done: float, _doing: str) -> None:
     """A `Show` that nobody looks at."""
-
-
-@dataclass(frozen=True)
-class WeekOptions:
-    """All that shapes a week's results besides its data."""
-
-    sampling: Sampling = field(default_factory=Sampling)
-    factorise: FactoriseOptions = field(default_factory=FactoriseOptions)
-    hop: HopOptions = field(default_factory=HopOptions)
-    publish: PublishOptions = field(default_factory=PublishOptions)
 
 
 @dataclass(frozen=True)
@@ -106,8 +97,8 @@ class WeekPipeline:
                 "writing the report",
                 versions.PUBLISH,
                 asdict(options.publish),
-                lambda: publish.marks_now(paths),
-                lambda: recorded(paths.manifest, publish.PUBLISH_STEP).inputs,
+                lambda: report_marks(paths),
+                lambda: recorded(paths.manifest, PUBLISH_STEP).inputs,
                 self._publish,
             ),
         )
@@ -149,10 +140,12 @@ class WeekPipeline:
 
     def summary(self) -> dict[str, Any]:
         """The published week in a few numbers."""
-        published = recorded(self.paths.manifest, publish.PUBLISH_STEP).result
+        published = recorded(self.paths.manifest, PUBLISH_STEP).result
         return {name: value for name, value in published.items() if name != "provenance"}
 
     def _factorise(self, show: Show) -> None:
+        from nilm.disaggregate.steps import factorise_week
+
         factorise_week(
             self.paths.waveforms,
             self.paths.factorised,
@@ -163,6 +156,8 @@ class WeekPipeline:
         )
 
     def _hop(self, _show: Show) -> None:
+        from nilm.disaggregate.steps import hop_week
+
         hop_week(
             self.paths.factorised,
             self.paths.hopped,
@@ -172,11 +167,13 @@ class WeekPipeline:
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
+        from nilm.publish import publish_index, publish_week
+
         with week_lock(self.paths.data_root, self.paths.house, "publish"):
-            publish.publish_week(self.paths, self.options.publish)
+            publish_week(self.paths, self.options.publish)
         with week_lock(self.paths.data_root, "all", "index"):
-            publish.publish_index(self.paths.outputs_root, self.paths.house)
-        published = recorded(self.paths.manifest, publish.PUBLISH_STEP).outputs
+            publish_index(self.paths.outputs_root, self.paths.house)
+        published = recorded(self.paths.manifest, PUBLISH_STEP).outputs
         record(
             self.paths.manifest,
             self._the_week({step.name: step.read() for step in self.steps}),

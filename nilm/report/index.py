@@ -19,8 +19,9 @@ from nilm.recordings.ukdale import Week
 from nilm.report import figures, palette, strips
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
 from nilm.report.chart import Layer, own_layers
+from nilm.report.folders import SUMMARY_FILE, week_of
 from nilm.report.page import environment
-from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary, week_of
+from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
 
 _log = logging.getLogger(__name__)
 
@@ -167,13 +168,15 @@ def _weeks(folder: Path) -> list[WeekLine]:
         return []
     weeks = []
     for path in sorted(p for p in folder.iterdir() if p.is_dir() and week_of(p)):
-        if not ((path / "report.html").is_file() or (path / FILE_NAME).is_file()):
+        if not ((path / "report.html").is_file() or (path / SUMMARY_FILE).is_file()):
             continue
         try:
-            weeks.append(WeekLine(path.name, read_summary(path / FILE_NAME)))
+            weeks.append(WeekLine(path.name, read_summary(path / SUMMARY_FILE)))
         except InputFileError as error:
             _log.warning("%s", error)
-            weeks.append(WeekLine(path.name, None, f"its {FILE_NAME} cannot be read; publish the week again"))
+            weeks.append(
+                WeekLine(path.name, None, f"its {SUMMARY_FILE} cannot be read; publish the week again")
+            )
     return weeks
 
 

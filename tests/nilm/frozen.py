@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from nilm.files import write_json
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.pipeline import WeekOptions, WeekPipeline, silent
+from nilm.pipeline import WeekPipeline, silent
 from nilm.recordings.tables import read_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.faults import Fault
