@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from nilm.errors import InputFileError
-from nilm.report import render_house, render_index, week_summary
-from nilm.report.summary import read_summary
+from nilm.report.index import render_house, render_index
+from nilm.report.summary import read_summary, week_summary
 
 
 @pytest.fixture
