@@ -109,8 +109,9 @@ def run(options: argparse.Namespace) -> Lines:
 def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
     """Do the steps of a week up to its report, one at a time; the flow finds them current."""
     from flows import terminal
+    from flows.failures import noted
 
-    with pipeline.locked(), terminal.bar(str(pipeline), 1.0) as show:
+    with pipeline.locked(), noted(pipeline), terminal.bar(str(pipeline), 1.0) as show:
         for step in pipeline.steps[:-1]:
             step.run(show)
             yield

@@ -5,11 +5,16 @@ kind of failure, and some come without the file's name.
 """
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from lfm import LfmError
 from nilm.errors import NilmError, OptionError
 from nilm.paths import WeekPaths
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -26,6 +31,23 @@ class WeeksFailedError(NilmError):
     def __init__(self, failures: Mapping[WeekPaths, str], n_asked: int) -> None:
         first, reason = next(iter(failures.items()))
         super().__init__(f"{len(failures)} of {n_asked} weeks failed; first {first}: {reason}")
+
+
+@contextmanager
+def noted(pipeline: "WeekPipeline") -> Iterator[None]:
+    """Show on the index why the block failed, unless the command was wrong; the error goes on."""
+    try:
+        yield
+    except Exception as error:
+        if not is_wrong_option(error):
+            note(pipeline, in_words(error))
+        raise
+
+
+def note(pipeline: "WeekPipeline", reason: str) -> None:
+    """Show on the index why a week failed; a disk that is full, the reason itself, hides no other error."""
+    with suppress(OSError, NilmError):
+        pipeline.failed(reason)
 
 
 def in_words(error: BaseException) -> str:

@@ -24,6 +24,7 @@ from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
 from nilm.recordings.ingest import ingest_week, marks_now, marks_read
 from nilm.recordings.quality import WeekQuality
+from nilm.report.troubles import failure_of, forget_troubles, note_failure, utc_now
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ class WeekPipeline:
         for index in self.paths.indexes:
             if self.paths.manifest.is_file() and not index.is_file():
                 return f"missing output {index}"
+        if failure_of(self.paths.outputs):
+            return "its last run failed"
         return why_redo(self.paths.manifest, self._the_week({s.name: s.inputs() for s in self.steps}))
 
     def ingest(self, show: Show = silent) -> WeekQuality:
@@ -133,6 +136,11 @@ class WeekPipeline:
         """Make the outputs current and write down what the whole week was made from."""
         with self.locked():
             self.steps[-1].run(silent)
+
+    def failed(self, reason: str) -> None:
+        """Keep why a run of the week failed, and show it on the index."""
+        note_failure(self.paths.outputs, reason, now=utc_now())
+        self._list()
 
     def locked(self) -> Any:
         """The lock of the week; whoever runs steps one by one holds it."""
@@ -167,18 +175,25 @@ class WeekPipeline:
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
-        from nilm.publish import publish_index, publish_week
+        from nilm.publish import publish_week
 
         with week_lock(self.paths.data_root, self.paths.house, "publish"):
             publish_week(self.paths, self.options.publish)
-        with week_lock(self.paths.data_root, "all", "index"):
-            publish_index(self.paths.outputs_root, self.paths.house)
+            forget_troubles(self.paths.outputs)
+        self._list()
         published = recorded(self.paths.manifest, PUBLISH_STEP).outputs
         record(
             self.paths.manifest,
             self._the_week({step.name: step.read() for step in self.steps}),
             [self.paths.outputs / name for name in published],
         )
+
+    def _list(self) -> None:
+        """Make the index and the house's page current."""
+        from nilm.publish import publish_index
+
+        with week_lock(self.paths.data_root, "all", "index"):
+            publish_index(self.paths.outputs_root, self.paths.house)
 
     def _factorised(self) -> dict[str, str]:
         path = self.paths.factorised

@@ -1,7 +1,8 @@
 """The index of every house and week, and a house's page from week to week, from the files in `outputs/`.
 
 Owns what these pages list; what changed between weeks is found by `changes`. Reads only the summaries beside
-the reports. A week whose summary cannot be read is listed with the reason, never left out in silence.
+the reports, and the notes on failures. A week that failed, or whose summary cannot be read, is listed with
+the reason, never left out in silence; so is a house that is late.
 """
 
 import itertools
@@ -22,6 +23,7 @@ from nilm.report.chart import Layer, own_layers
 from nilm.report.folders import SUMMARY_FILE, week_of
 from nilm.report.page import environment
 from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
+from nilm.report.troubles import failure_of, silence_of
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +35,8 @@ class WeekLine:
     week: str
     summary: WeekSummary | None
     problem: str = ""
+    failure: str = ""  # of its last run; the report, if there is one, is older
+    has_report: bool = True
 
     @property
     def link(self) -> str:
@@ -56,6 +60,7 @@ class HouseLine:
     house: str
     weeks: tuple[WeekLine, ...]
     spark: Markup  # metered energy by week
+    silence: str  # since when it is late; empty if it is not
     comparison: Comparison | None  # of the last week with those before it
 
     @property
@@ -70,8 +75,9 @@ class HouseLine:
 
     @property
     def troubles(self) -> list[str]:
-        """Weeks that cannot be read, and weeks that are missing between others, in words."""
-        said = [f"{week.week}: {week.problem}" for week in self.weeks if week.summary is None]
+        """Why it is late, weeks that failed or cannot be read, and those missing between others, in words."""
+        said = [self.silence] if self.silence else []
+        said += [f"{week.week}: {words}" for week in self.weeks if (words := week.problem or week.failure)]
         for newer, older in itertools.pairwise(self.weeks):
             days = (Week.parse(newer.week).start - Week.parse(older.week).start).days
             if days > 7:
@@ -111,15 +117,16 @@ def render_index(outputs_root: Path) -> str:
     """The page `outputs/index.html`: one line per house, and every week that has a report."""
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
     found = [(folder.name, _weeks(folder)) for folder in folders]
-    houses = [_house_line(house, weeks) for house, weeks in found if weeks]
+    houses = [_house_line(outputs_root / house, weeks) for house, weeks in found if weeks]
     return environment().get_template("index.html").render(houses=houses, others=_other_pages(outputs_root))
 
 
-def _house_line(house: str, weeks: Sequence[WeekLine]) -> HouseLine:
+def _house_line(folder: Path, weeks: Sequence[WeekLine]) -> HouseLine:
+    house = folder.name
     summaries = [week.summary for week in weeks if week.summary is not None]
     spark = strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh")
     comparison = compare(summaries[-1], summaries) if summaries else None
-    return HouseLine(house, tuple(reversed(weeks)), spark, comparison)
+    return HouseLine(house, tuple(reversed(weeks)), spark, silence_of(folder), comparison)
 
 
 def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
@@ -163,15 +170,20 @@ def render_house(outputs_root: Path, house: str) -> str:
 
 
 def _weeks(folder: Path) -> list[WeekLine]:
-    """The weeks in a house's folder, oldest first: folders named like a week, with a report or a summary."""
+    """The weeks in a house's folder, oldest first: folders named like a week, with a report or a failure."""
     if not folder.is_dir():
         return []
     weeks = []
     for path in sorted(p for p in folder.iterdir() if p.is_dir() and week_of(p)):
-        if not ((path / "report.html").is_file() or (path / SUMMARY_FILE).is_file()):
+        failure, has_report = failure_of(path), (path / "report.html").is_file()
+        if not (has_report or (path / SUMMARY_FILE).is_file()):
+            if failure:
+                weeks.append(WeekLine(path.name, None, failure, failure, has_report=False))
             continue
         try:
-            weeks.append(WeekLine(path.name, read_summary(path / SUMMARY_FILE)))
+            weeks.append(
+                WeekLine(path.name, read_summary(path / SUMMARY_FILE), failure=failure, has_report=has_report)
+            )
         except InputFileError as error:
             _log.warning("%s", error)
             weeks.append(
