@@ -131,7 +131,6 @@ def felt(root: Path, source: Path, week: str) -> None:
         "nilm --help": ("-m", "flows.cli", "--help"),
         "nilm run of a week": run_week,
         "nilm run, nothing to do": run_week,
-        "nilm run --week new, nothing to do": (*run_week[:-1], "new"),
     }
     print(
         "| what a person waits for | seconds | CPU seconds, the server's not counted |\n| --- | --- | --- |"
