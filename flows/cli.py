@@ -115,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command(
         "demo",
-        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
+        "Simulate a week of a house, work it out, say how good it is, and show the hopper at work.",
         data,
         outputs,
     )
