@@ -39,7 +39,7 @@ def noted(pipeline: "WeekPipeline") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not is_wrong_option(error):
+        if not is_wrong_option(error) and not is_interrupt(error):
             note(pipeline, in_words(error))
         raise
 
@@ -66,6 +66,11 @@ def in_words(error: BaseException) -> str:
 def is_wrong_option(error: BaseException) -> bool:
     """Whether the command or the flow's parameters were wrong, and not the work."""
     return isinstance(error, OptionError) or type(error).__name__ == "ParameterTypeError"  # Prefect's
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether somebody ended the run: compiled code wraps a signal's exception in one that hides it."""
+    return isinstance(error, SystemError) and not isinstance(error.__cause__, Exception | None)
 
 
 def _file_system(error: OSError) -> str:

@@ -139,7 +139,7 @@ class WeekPipeline:
 
     def failed(self, reason: str) -> None:
         """Keep why a run of the week failed, and show it on the index."""
-        note_failure(self.paths.outputs, reason, now=utc_now())
+        note_failure(self.paths.outputs, reason.removeprefix(f"{self}: "), now=utc_now())
         self._list()
 
     def locked(self) -> Any:

@@ -124,7 +124,8 @@ def render_index(outputs_root: Path) -> str:
 def _house_line(folder: Path, weeks: Sequence[WeekLine]) -> HouseLine:
     house = folder.name
     summaries = [week.summary for week in weeks if week.summary is not None]
-    spark = strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh")
+    label = f"Energy of {house} by week, kWh"
+    spark = strips.spark([s.metered_kwh for s in summaries], label=label) if summaries else Markup()
     comparison = compare(summaries[-1], summaries) if summaries else None
     return HouseLine(house, tuple(reversed(weeks)), spark, silence_of(folder), comparison)
 
