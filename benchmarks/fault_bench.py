@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.pipeline import WeekOptions, WeekPipeline
+from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import Week
 from nilm.simulate.faults import Fault
 from nilm.simulate.week import simulate_week

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from fault_bench import HOUSE, pipeline_of, simulate, work_out
+from nilm.simulate.recorded import recorded_cycles
 
 from flows import commands
 from flows.settings import load_settings
@@ -37,7 +38,6 @@ from nilm.recordings.ukdale import (
 from nilm.recordings.waveforms import Sampling, read_hour
 from nilm.report.summary import read_summary
 from nilm.simulate.habits import read_habits
-from nilm.simulate.recorded import recorded_cycles
 
 Reader = Callable[[Path], object]
 Cases = dict[str, tuple[bytes, Reader]]  # where the file lies → a sound one, and what reads it

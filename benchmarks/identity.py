@@ -11,8 +11,9 @@ week have thirty weeks and few runs to tell appliances by; they are measured the
 
 An appliance-week (from the second week on) keeps its id if that is the id that its true appliance has had
 most often so far. Only appliances count that were found (F1 of at least 0.9); "missed" are the others, per
-week. "unspoken" counts the appliance-weeks with another id than a found one had the week before, without a
-contradiction that names either id. Seeds start at 7000; all development was on seeds below 200.
+week. "unspoken" counts the appliance-weeks with another id than the appliance had when it was last found,
+without a contradiction that names either id, in the report of this week or of a week since then in which it
+was not found. Seeds start at 7000; all development was on seeds below 200.
 """
 
 import argparse
@@ -113,6 +114,7 @@ def measure(seed: int, *, drift: float, weeks: int, days: float, solve) -> Count
     rng = np.random.default_rng([seed, 4])
     catalogue = Catalogue(f"house_{seed}")
     ids_so_far: dict[int, list[str]] = {}
+    said_since: dict[int, set[str]] = {}  # ids named by contradictions since the appliance was last found
     counts: Counter = Counter()
     for week, house in weeks_of(seed, drift=drift, weeks=weeks, days=days):
         Z, W, row, truth_of = solve(house, drift, rng)
@@ -120,14 +122,17 @@ def measure(seed: int, *, drift: float, weeks: int, days: float, solve) -> Count
         energy = [look.active_w * float(on.sum()) for look, on in zip(seen, Z.T, strict=True)]
         identity = identify(catalogue, week, seen, solution=week, energy_kwh=energy)
         spoken = {i for doubt in identity.doubts for i in (doubt.appliance_id, doubt.other)}
+        for true in range(len(house.W)):
+            said_since.setdefault(true, set()).update(spoken)
         for k, true in truth_of.items():
             history = ids_so_far.setdefault(true, [])
             if history:
                 counts["appliance-weeks"] += 1
                 counts["kept"] += identity.ids[k] == Counter(history).most_common(1)[0][0]
                 moved = identity.ids[k] != history[-1]
-                counts["unspoken"] += moved and not {identity.ids[k], history[-1]} & spoken
+                counts["unspoken"] += moved and not {identity.ids[k], history[-1]} & said_since[true]
             history.append(identity.ids[k])
+            said_since[true] = set()
         counts["doubts"] += len(identity.doubts)
         counts["missed"] += len(house.W) - len(truth_of)
         sightings = tuple(Sighting(i, i, look) for i, look in zip(identity.ids, seen, strict=True))

@@ -1,8 +1,8 @@
 """The pipeline's time and memory: stages of a week, Prefect's share, weeks per hour here and on Dask.
 
-python benchmarks/pipeline.py [--quick]. Simulates weeks into a temporary folder; every run starts from the
-same recordings with nothing worked out, after one small week has compiled what numba compiles. Comparisons
-are within one run of this file; on a machine with other load, compare ratios, not seconds.
+python benchmarks/pipeline.py [--quick]. Simulates weeks of two houses in a temporary folder; every run starts
+from the same recordings with nothing worked out, after one small week has compiled what numba compiles.
+Comparisons are within one run of this file; on a machine with other load, compare ratios, not seconds.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from nilm.publish import publish_index
 from nilm.recordings.ukdale import Week
 from nilm.simulate.week import simulate_week
 
-HOUSE = "house_bench"
+HOUSE, OTHER = "house_bench", "house_other"
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -41,14 +41,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def simulate(root: Path, weeks: int, days: float, appliances: int) -> list[str]:
-    week = Week(2015, 1)
-    names = []
-    for _ in range(weeks):
-        simulate_week(
-            root / "raw", house=HOUSE, week=str(week), seed=1001, days=days, n_appliances=appliances
-        )
-        names.append(str(week))
-        week = week.next
+    """The names of the weeks, which both houses have; the other house differs in its seed."""
+    names = [f"2015-wk{number:02d}" for number in range(1, weeks + 1)]
+    for house, seed in ((HOUSE, 1001), (OTHER, 1002)):
+        for name in names:
+            simulate_week(root / "raw", house=house, week=name, seed=seed, days=days, n_appliances=appliances)
     return names
 
 
@@ -100,6 +97,50 @@ def dask_cluster(folder: Path, workers: int) -> Iterator[str]:
             process.wait()
 
 
+def command(*words: str, settings: Settings | None = None) -> tuple[float, float]:
+    """Seconds on the clock and of the processor (its children's too) that a new process takes."""
+    roots = (
+        {"NILM_DATA_ROOT": settings.data_root, "NILM_OUTPUTS_ROOT": settings.outputs_root} if settings else {}
+    )
+    environment = os.environ | {name: str(root) for name, root in roots.items()}
+    before = _spent_by_children()
+    took = seconds(
+        lambda: subprocess.run(
+            [sys.executable, *words],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    )
+    return took, _spent_by_children() - before
+
+
+def _spent_by_children() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def felt(root: Path, source: Path, week: str) -> None:
+    """What a person waits for, each in a process of its own, from the shell's prompt to the next."""
+    settings = fresh(root / "felt", source)
+    run_week = ("-m", "flows.cli", "run", "--house", HOUSE, "--week", week)
+    rows = {
+        "import lfm": ("-c", "import lfm"),
+        "import lfm and all of its names": ("-c", "from lfm import *"),
+        "nilm --help": ("-m", "flows.cli", "--help"),
+        "nilm run of a week": run_week,
+        "nilm run, nothing to do": run_week,
+    }
+    print(
+        "| what a person waits for | seconds | CPU seconds, the server's not counted |\n| --- | --- | --- |"
+    )
+    for what, words in rows.items():
+        took, spent = command(*words, settings=settings)
+        print(f"| {what} | {took:.2f} | {spent:.2f} |", flush=True)
+    print()
+
+
 def peak_of_a_run(settings: Settings, week: str) -> float:
     """Peak resident megabytes of the process that runs the weekly flow, its server not counted."""
     code = (
@@ -141,8 +182,9 @@ def run(root: Path, weeks: list[str]) -> None:
     print("| stage, one week, no Prefect | seconds |\n| --- | --- |")
     for stage in each[0]:
         print(f"| {stage} | {np.median([e[stage] for e in each]):.2f} |")
-    alone = sum(each[0][stage] for stage in ("ingest", "factorise", "hop", "publish and index", "record"))
+    alone = sum(each[0][stage] for stage in ("ingest", "factorise", "hop", "publish"))
     print(f"| week | {alone:.2f} |\n")
+    felt(root, source, weeks[0])
     start = time.perf_counter()
     with prefect_api():
         started = time.perf_counter() - start
@@ -169,20 +211,25 @@ def with_prefect(root: Path, source: Path, weeks: list[str], alone: float, start
 
     print("| backfill | weeks | seconds | weeks per hour |\n| --- | --- | --- | --- |")
 
-    def row(what: str, n: int, **where: object) -> float:
+    def row(what: str, houses: list[str], **where: object) -> float:
         settings = fresh(root / "many", source)
-        took = seconds(lambda: backfill(weeks=f"{weeks[0]}:{weeks[n - 1]}", **where, **roots(settings)))
+        n = len(weeks) * len(houses)
+        took = seconds(
+            lambda: backfill(houses=houses, weeks=f"{weeks[0]}:{weeks[-1]}", **where, **roots(settings))
+        )
         print(f"| {what} | {n} | {took:.1f} | {3600 * n / took:.0f} |", flush=True)
         return took
 
-    alone = [row("1 process", n, workers=1) for n in sorted({1, 2, len(weeks)})][-1]
-    processes = alone / row("2 processes", len(weeks), workers=2)
+    gains = []
+    for houses, of in (([HOUSE], "one house"), ([HOUSE, OTHER], "two houses")):
+        one, two = (row(f"{n} processes, {of}", houses, workers=n) for n in (1, 2))
+        gains.append(f"{of} {one / two:.2f}")
     on_dask = []
     for workers in (1, 2):
         with dask_cluster(root / f"dask{workers}", workers) as address:
-            on_dask.append(row(f"Dask, {workers} worker{'s' * (workers > 1)}", len(weeks), dask=address))
-    workers_gain = on_dask[0] / on_dask[1]
-    print(f"\ntwo against one: processes {processes:.2f} times as fast, Dask workers {workers_gain:.2f}")
+            on_dask.append(row(f"Dask, {workers} workers, two houses", [HOUSE, OTHER], dask=address))
+    gains.append(f"two houses on Dask {on_dask[0] / on_dask[1]:.2f}")
+    print(f"\ntwo workers against one, times as fast: {', '.join(gains)}")
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest child process of all: {children:.0f} MB")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from machine import machine_size
 
-from nilm.report import render_report
+from nilm.report.page import render_report
 
 MAKE_WEEK = Path(__file__).parents[1] / "tests" / "nilm" / "report" / "conftest.py"
 LIMIT_S, LIMIT_BYTES = 20, 5_000_000

@@ -19,7 +19,7 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from flows.artifacts import progress, show_markdown
-from flows.failures import WeeksFailedError, in_words
+from flows.failures import WeeksFailedError, in_words, note
 from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
 from flows.turns import Job, Turns
@@ -95,6 +95,8 @@ def backfill(
     if to_do and not dask:
         settings.check_roots()
     failures = _work_out(to_do, settings, dask) if to_do else {}
+    for place, reason in failures.items():
+        note(settings.pipeline(place), reason)
     rows = [_row(place, settings, failures.get(place)) for place in chosen]
     if rows:
         show_markdown("backfill", _table(rows), f"{len(failures)} of {len(chosen)} weeks failed.")

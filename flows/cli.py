@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+INTERRUPTED_WORDS = "interrupted; nothing half-written remains, run the same command to go on"
 # As flows.settings has them, which is not imported to answer --help.
 FORMATS = ("nilmtk", "csv", "home-assistant")  # as nilm.export.write has them
 ESTIMATORS = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one command."""
     options = parser().parse_args(arguments)
     from flows import commands, terminal
-    from flows.failures import in_words, is_wrong_option
+    from flows.failures import in_words, is_interrupt, is_wrong_option
     from flows.interrupts import heeded
 
     terminal.speak(verbose=options.verbose)
@@ -30,13 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for line in getattr(commands, options.command)(options):
                 print(line, flush=True)
     except KeyboardInterrupt:
-        return _last_words(
-            "interrupted; nothing half-written remains, run the same command to go on", INTERRUPTED
-        )
+        return _last_words(INTERRUPTED_WORDS, INTERRUPTED)
     except BrokenPipeError:  # `nilm … | head`
         sys.stdout = None
         return FAILED
     except Exception as error:
+        if is_interrupt(error):
+            return _last_words(INTERRUPTED_WORDS, INTERRUPTED)
         if options.verbose:
             raise
         return _last_words(in_words(error), WRONG if is_wrong_option(error) else FAILED)
@@ -100,7 +101,7 @@ def _work(command: Callable[..., argparse.ArgumentParser]) -> None:
     _experiments(command("experiments", "Compute the paper's figures and tables again.", data, outputs))
     command(
         "demo",
-        "Simulate a week of a lifelike house, work it out, and say how good the result is.",
+        "Simulate a week of a lifelike house, work it out, say how good it is, and show the hopper at work.",
         data,
         outputs,
     )

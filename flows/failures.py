@@ -5,11 +5,16 @@ kind of failure, and some come without the file's name.
 """
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from lfm import LfmError
 from nilm.errors import NilmError, OptionError
 from nilm.paths import WeekPaths
+
+if TYPE_CHECKING:
+    from nilm.pipeline import WeekPipeline
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -28,6 +33,23 @@ class WeeksFailedError(NilmError):
         super().__init__(f"{len(failures)} of {n_asked} weeks failed; first {first}: {reason}")
 
 
+@contextmanager
+def noted(pipeline: "WeekPipeline") -> Iterator[None]:
+    """Show on the index why the block failed, unless the command was wrong; the error goes on."""
+    try:
+        yield
+    except Exception as error:
+        if not is_wrong_option(error) and not is_interrupt(error):
+            note(pipeline, in_words(error))
+        raise
+
+
+def note(pipeline: "WeekPipeline", reason: str) -> None:
+    """Show on the index why a week failed; a disk that is full, the reason itself, hides no other error."""
+    with suppress(OSError, NilmError):
+        pipeline.failed(reason)
+
+
 def in_words(error: BaseException) -> str:
     """One line that says what went wrong and what to do."""
     if isinstance(error, NilmError | LfmError | ServerError):
@@ -44,6 +66,11 @@ def in_words(error: BaseException) -> str:
 def is_wrong_option(error: BaseException) -> bool:
     """Whether the command or the flow's parameters were wrong, and not the work."""
     return isinstance(error, OptionError) or type(error).__name__ == "ParameterTypeError"  # Prefect's
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether somebody ended the run: compiled code wraps a signal's exception in one that hides it."""
+    return isinstance(error, SystemError) and not isinstance(error.__cause__, Exception | None)
 
 
 def _file_system(error: OSError) -> str:

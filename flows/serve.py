@@ -28,8 +28,9 @@ from nilm.appliances import analyst
 from nilm.errors import NilmError, OptionError
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week, check_house
+from nilm.report.folders import SUMMARY_FILE
 from nilm.report.served import Action, decisions_page, refusal_page, with_forms
-from nilm.report.summary import FILE_NAME, read_summary
+from nilm.report.summary import read_summary
 
 log = logging.getLogger(__name__)
 
@@ -161,10 +162,10 @@ def serving(settings: Settings, at: str) -> FastAPI:
         file = file / "index.html" if file.is_dir() else file
         if not _shown(file, root):
             return _refused(f"There is no page {path!r} in outputs/.", 404)
-        if file.name != "report.html" or not (file.parent / FILE_NAME).is_file():
+        if file.name != "report.html" or not (file.parent / SUMMARY_FILE).is_file():
             return FileResponse(file)
         try:
-            summary = read_summary(file.parent / FILE_NAME)
+            summary = read_summary(file.parent / SUMMARY_FILE)
             notes = analyst.read_notes(_names(settings, summary.house), summary.house)
         except NilmError as error:
             return _refused(str(error), 500)

@@ -80,14 +80,8 @@ class Settings(BaseSettings):
 
     def pipeline(self, paths: WeekPaths) -> "WeekPipeline":
         """The pipeline of a house and week under these settings."""
-        from nilm.pipeline import (
-            FactoriseOptions,
-            HopOptions,
-            PublishOptions,
-            Sampling,
-            WeekOptions,
-            WeekPipeline,
-        )
+        from nilm.options import FactoriseOptions, HopOptions, PublishOptions, Sampling, WeekOptions
+        from nilm.pipeline import WeekPipeline
 
         options = WeekOptions(
             Sampling(

@@ -11,17 +11,20 @@ from prefect.states import Completed, State
 from pydantic import Field
 
 from flows.artifacts import progress, show_markdown, show_report, tag_run
-from flows.failures import WeeksFailedError, in_words
+from flows.failures import WeeksFailedError, in_words, noted
 from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.silence import check_silence, last_recorded, silence
 from flows.tasks import log_to_prefect, step_task
 from flows.weeks import LATEST, NEW, places
+from nilm.files import week_lock
 from nilm.paths import WeekPaths
 from nilm.pipeline import WeekPipeline
+from nilm.publish import publish_index
 from nilm.recordings.ukdale import weeks_present
 from nilm.report.brief import week_brief
-from nilm.report.summary import FILE_NAME as SUMMARY_FILE
+from nilm.report.folders import SUMMARY_FILE
 from nilm.report.summary import read_summary
+from nilm.report.troubles import note_silence
 
 log = logging.getLogger(__name__)
 
@@ -88,12 +91,21 @@ def weekly(
     last = last_recorded(settings.data_root / "raw" / house)
     reports = _work_out_all(chosen, settings)
     if week == NEW:
+        if not chosen:
+            _show_silence(house, last, settings)
         check_silence(house, last, most_days=settings.fail_after_silent_days, now=datetime.now(UTC))
     if not chosen:
         words = f"{silence(house, last)}; every week's report is current, nothing to do"
         log.info(words)
         return Completed(name="No new recordings", message=words, data=reports)
     return Completed(message=_outcome(chosen), data=reports)
+
+
+def _show_silence(house: str, last: datetime | None, settings: Settings) -> None:
+    """Say on the index that a house is late, if it is."""
+    if note_silence(settings.outputs_root / house, last, now=datetime.now(UTC)):
+        with week_lock(settings.data_root, "all", "index"):
+            publish_index(settings.outputs_root, house)
 
 
 def _outcome(chosen: list[WeekPaths]) -> str:
@@ -122,7 +134,7 @@ def _work_out_all(chosen: list[WeekPaths], settings: Settings) -> list[Path]:
 def _work_out(place: WeekPaths, settings: Settings) -> Path:
     """The path of the week's report, current."""
     pipeline = settings.pipeline(place)
-    with pipeline.locked():
+    with pipeline.locked(), noted(pipeline):
         reason = pipeline.why_redo()
         if reason is None:
             log.info("%s: the report is current; nothing to do", place)

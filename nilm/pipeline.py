@@ -7,24 +7,26 @@ at its inputs and nothing else.
 
 What the entry records are the marks that the steps took before they read their inputs, not marks of the end
 of the run: a recording that arrived meanwhile, or a name given meanwhile, is work for the next run.
+
+What does the work is imported where it is called: a week without any is told within a second.
 """
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from nilm import publish, versions
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm import versions
 from nilm.files import digest, week_lock
 from nilm.manifest import Step, record, recorded, why_redo
+from nilm.marks import PUBLISH_STEP, report_marks
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.publish import PublishOptions
 from nilm.recordings.ingest import ingest_week, marks_now, marks_read
 from nilm.recordings.quality import WeekQuality
-from nilm.recordings.waveforms import Sampling
+from nilm.report.troubles import failure_of, forget_troubles, note_failure, utc_now
 
 log = logging.getLogger(__name__)
 
@@ -35,16 +37,6 @@ Show = Callable[[float, str], None]  # hears how far a step has come, from 0 to 
 
 def silent(_done: float, _doing: str) -> None:
     """A `Show` that nobody looks at."""
-
-
-@dataclass(frozen=True)
-class WeekOptions:
-    """All that shapes a week's results besides its data."""
-
-    sampling: Sampling = field(default_factory=Sampling)
-    factorise: FactoriseOptions = field(default_factory=FactoriseOptions)
-    hop: HopOptions = field(default_factory=HopOptions)
-    publish: PublishOptions = field(default_factory=PublishOptions)
 
 
 @dataclass(frozen=True)
@@ -108,8 +100,8 @@ class WeekPipeline:
                 "writing the report",
                 versions.PUBLISH,
                 asdict(options.publish),
-                lambda: publish.marks_now(paths),
-                lambda: recorded(paths.manifest, publish.PUBLISH_STEP).inputs,
+                lambda: report_marks(paths),
+                lambda: recorded(paths.manifest, PUBLISH_STEP).inputs,
                 self._publish,
             ),
         )
@@ -123,6 +115,8 @@ class WeekPipeline:
         for index in self.paths.indexes:
             if self.paths.manifest.is_file() and not index.is_file():
                 return f"missing output {index}"
+        if failure_of(self.paths.outputs):
+            return "its last run failed"
         return why_redo(self.paths.manifest, self._the_week({s.name: s.inputs() for s in self.steps}))
 
     def ingest(self, show: Show = silent) -> WeekQuality:
@@ -145,16 +139,23 @@ class WeekPipeline:
         with self.locked():
             self.steps[-1].run(silent)
 
+    def failed(self, reason: str) -> None:
+        """Keep why a run of the week failed, and show it on the index."""
+        note_failure(self.paths.outputs, reason.removeprefix(f"{self}: "), now=utc_now())
+        self._list()
+
     def locked(self) -> Any:
         """The lock of the week; whoever runs steps one by one holds it."""
         return week_lock(self.paths.data_root, self.paths.house, str(self.paths.week))
 
     def summary(self) -> dict[str, Any]:
         """The published week in a few numbers."""
-        published = recorded(self.paths.manifest, publish.PUBLISH_STEP).result
+        published = recorded(self.paths.manifest, PUBLISH_STEP).result
         return {name: value for name, value in published.items() if name != "provenance"}
 
     def _factorise(self, show: Show) -> None:
+        from nilm.disaggregate.steps import factorise_week
+
         factorise_week(
             self.paths.waveforms,
             self.paths.factorised,
@@ -165,6 +166,8 @@ class WeekPipeline:
         )
 
     def _hop(self, _show: Show) -> None:
+        from nilm.disaggregate.steps import hop_week
+
         # Two threads of BLAS add up in another order than one, and the last digit of a residual shows it.
         with threadpool_limits(1):
             hop_week(
@@ -176,16 +179,25 @@ class WeekPipeline:
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
+        from nilm.publish import publish_week
+
         with week_lock(self.paths.data_root, self.paths.house, "publish"), threadpool_limits(1):
-            publish.publish_week(self.paths, self.options.publish)
-        with week_lock(self.paths.data_root, "all", "index"):
-            publish.publish_index(self.paths.outputs_root, self.paths.house, self.paths.week.year)
-        published = recorded(self.paths.manifest, publish.PUBLISH_STEP).outputs
+            publish_week(self.paths, self.options.publish)
+            forget_troubles(self.paths.outputs)
+        self._list()
+        published = recorded(self.paths.manifest, PUBLISH_STEP).outputs
         record(
             self.paths.manifest,
             self._the_week({step.name: step.read() for step in self.steps}),
             [self.paths.outputs / name for name in published],
         )
+
+    def _list(self) -> None:
+        """Make the index and the house's page current."""
+        from nilm.publish import publish_index
+
+        with week_lock(self.paths.data_root, "all", "index"):
+            publish_index(self.paths.outputs_root, self.paths.house, self.paths.week.year)
 
     def _factorised(self) -> dict[str, str]:
         path = self.paths.factorised

@@ -10,85 +10,40 @@ once and kept in its own `identity.json`, so a catalogue that grows, is lost or 
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from zoneinfo import available_timezones
 
 import numpy as np
 
 from nilm import versions
-from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
 from nilm.appliances.scores import Truth, read_truth
 from nilm.disaggregate.disaggregation import Disaggregation, load_disaggregation
-from nilm.errors import InputFileError, OptionError
-from nilm.files import MADE_ANEW, canonical_json, digest, remove_stale, write_text
+from nilm.errors import InputFileError
+from nilm.files import MADE_ANEW, canonical_json, remove_stale, write_text
 from nilm.manifest import Step, replace_outputs, why_redo
+from nilm.marks import PUBLISH_STEP, report_marks
+from nilm.options import PublishOptions
 from nilm.paths import WeekPaths
 from nilm.recordings.missing import hours_without_result, missing_spans
 from nilm.recordings.quality import read_quality
-from nilm.recordings.submeters import read_submeters, submeter_marks
+from nilm.recordings.submeters import read_submeters
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import check_house
-from nilm.report import render_house, render_index, render_report, week_summary, years_of
-from nilm.report.summary import read_earlier, summaries_before
+from nilm.report.index import render_house, render_index, years_of
+from nilm.report.page import render_report
+from nilm.report.summary import read_earlier, week_summary
 from nilm.results import Quality, WeekResult
 from nilm.week import MeteredRows, Surroundings, build_week
 from nilm.week_files import week_files
 
 log = logging.getLogger(__name__)
 
-MAX_CURRENCY = 8
-MAX_TARIFF = 1e9  # of any currency; beyond it sums are no prices any more
 WEEK_S = 7 * 86400.0
-PUBLISH_STEP = "publish"
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
-
-
-@dataclass(frozen=True)
-class PublishOptions:
-    """How a week is shown."""
-
-    tariff_per_kwh: float = 0.25
-    currency: str = "£"
-    min_on_s: float = 0.0
-    min_off_s: float = 0.0
-    timezone: str = "Europe/London"  # of the house's clocks, for people; files are in UTC
-
-    def __post_init__(self) -> None:
-        if self.timezone not in available_timezones():
-            raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
-        if not 0 <= self.tariff_per_kwh <= MAX_TARIFF:
-            raise OptionError(f"tariff_per_kwh must be from 0 to {MAX_TARIFF:g}, got {self.tariff_per_kwh}")
-        if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
-            raise OptionError(
-                f"currency must be 1 to {MAX_CURRENCY} characters such as £ or EUR, got {self.currency!r}"
-            )
-        self.activations()
-
-    def activations(self) -> ActivationOptions:
-        """The part of the options that shapes activations; OptionError if a duration is out of range."""
-        return ActivationOptions(self.min_on_s, self.min_off_s)
-
-
-def marks_now(paths: WeekPaths) -> dict[str, str]:
-    """What decides whether a report is current, of the files that there are at this moment.
-
-    Digests, and fingerprints of the submeters' large files.
-    """
-    found = {
-        "hopped": paths.hopped,
-        "waveforms": paths.waveforms,
-        "quality": paths.quality,
-        "names": paths.names,
-        "truth": paths.truth,
-    }
-    marks = {label: digest(path) for label, path in found.items() if path.is_file()}
-    marks |= {f"summary of {path.parent.name}": digest(path) for path in summaries_before(paths.outputs)}
-    return marks | submeter_marks(paths.house_folder, paths.week)
 
 
 def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
@@ -97,7 +52,7 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     Nothing is done if the manifest says that all is current. Submeters, a simulator's truth, the analyst's
     names and the catalogue need not exist. Publish the weeks of one house one after the other.
     """
-    marks = marks_now(paths)  # before anything is read: see nilm.manifest
+    marks = report_marks(paths)  # before anything is read: see nilm.manifest
     step = Step(PUBLISH_STEP, marks, asdict(options), versions.PUBLISH)
     for folder in (paths.outputs, paths.catalogue.parent, paths.names.parent):
         remove_stale(folder)
@@ -168,8 +123,8 @@ def _truth(paths: WeekPaths, rows: MeteredRows, *, interval_s: float) -> tuple[T
         return None, (f"The simulator's truth was left out: {error}",)
 
 
-def publish_index(outputs_root: Path, house: str, year: int) -> Path:
-    """The path of `outputs/index.html`, after every page that lists a published week of `year` is current.
+def publish_index(outputs_root: Path, house: str, year: int | None = None) -> Path:
+    """The path of `outputs/index.html`, after every page that lists a week of `year` is current.
 
     Pages of other years are written where they are missing, and else left alone.
     """

@@ -1,6 +1,6 @@
 """From rows of current to a first solution: the estimators by name, and what makes their answer ready to hop.
 
-Owns the names of the estimators, their certificate, and the repairs that keep the product ZW: features that
+Owns the estimators, their certificate, and the repairs that keep the product ZW: features that
 the data cannot separate are joined, and last week's waveforms may stand in for new ones.
 """
 
@@ -37,21 +37,6 @@ MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
 AS_GOOD = 0.03  # of the residual: what drift leaves of it
 _WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
-
-
-def check_estimator(estimator: str) -> str:
-    """The name of the estimator; OptionError if there is none of that name."""
-    names = ("auto", SHAPES, *ESTIMATORS)
-    if estimator not in names:
-        raise OptionError(f"estimator must be one of {', '.join(names)}; got {estimator!r}")
-    return estimator
-
-
-def check_components(components: int | str) -> None:
-    """OptionError unless `components` is "auto" or a whole number from 1 up."""
-    whole = isinstance(components, int) and not isinstance(components, bool) and components >= 1
-    if components != "auto" and not whole:
-        raise OptionError(f"components must be auto or a whole number from 1 up; got {components!r}")
 
 
 def fit_estimator(

@@ -24,7 +24,7 @@ from lfm import (
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import probability, read_evidence
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
-from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
+from nilm.disaggregate.estimate import SHAPES, Callback, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
@@ -39,10 +39,10 @@ from nilm.disaggregate.house_priors import (
 from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage
 from nilm.errors import NothingUsableError, OptionError
+from nilm.options import check_components, check_estimator, check_prior
 from nilm.results import FloatArray, TimeArray
 from nilm.timeline import gaps_before, utc
 
-PRIORS = ("house", "paper")
 MIN_ROWS = 2
 MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
 NODES_BESIDE_VARYING = 3_000
@@ -221,8 +221,7 @@ def hop_house(
     The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
     choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
     """
-    if prior not in PRIORS:
-        raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
+    check_prior(prior)
     whole, amplitude, generator = factorised, factorised.amplitude, factorised.feeds_in
     whole_current = current
     if amplitude is not None:  # what is left is on or off, and most likely consumes

@@ -7,7 +7,7 @@ options and code give the same bytes, and a step whose outputs are current does 
 
 import hashlib
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,46 +15,17 @@ import numpy as np
 from nilm import versions
 from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.disaggregation import load_factorised, save_solution
-from nilm.disaggregate.estimate import Callback, check_components, check_estimator
-from nilm.disaggregate.house import PRIORS, factorise, hop_house
-from nilm.errors import InputFileError, NothingUsableError, OptionError
+from nilm.disaggregate.estimate import Callback
+from nilm.disaggregate.house import factorise, hop_house
+from nilm.errors import InputFileError, NothingUsableError
 from nilm.files import digest, remove_stale
 from nilm.manifest import Step, record, why_redo
+from nilm.options import FactoriseOptions, HopOptions
 from nilm.recordings.tables import read_week
 from nilm.recordings.ukdale import Week, check_house
 from nilm.results import FloatArray
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class FactoriseOptions:
-    """How a week is factorised."""
-
-    components: int | str = "auto"  # an upper bound, or "auto"
-    estimator: str = "auto"
-    seed: int = 0
-    warm_start: bool = False  # try the waveforms of the weeks before; then weeks depend on each other
-
-    def __post_init__(self) -> None:
-        check_components(self.components)
-        check_estimator(self.estimator)
-        if not 0 <= self.seed < 2**32:
-            raise OptionError(f"seed must be a whole number from 0 up, got {self.seed}")
-
-
-@dataclass(frozen=True)
-class HopOptions:
-    """How equivalent explanations are chosen between."""
-
-    prior: str = "house"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.prior not in PRIORS:
-            raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}")
-        if not 0 <= self.seed < 2**32:
-            raise OptionError(f"seed must be a whole number from 0 up, got {self.seed}")
 
 
 def factorise_week(

@@ -1,10 +1,13 @@
 """One CSV for each house: a row per reading, a column of watts per appliance."""
 
+import numpy as np
 import pyarrow as pa
 
 from nilm.export.house_power import HousePower
 from nilm.week_files import table_csv
 from nilm.week_tables import UNEXPLAINED
+
+DECIMALS = 3  # of watts: what a person reads
 
 
 def spreadsheet_csv(power: HousePower) -> bytes:
@@ -12,9 +15,9 @@ def spreadsheet_csv(power: HousePower) -> bytes:
     columns = {
         "start_utc": pa.array(power.start_utc, pa.timestamp("ns", tz="UTC")),
         "duration_s": pa.array(power.duration_s),
-        "metered_w": pa.array(power.metered_w),
+        "metered_w": pa.array(np.round(power.metered_w, DECIMALS)),
     }
     for m, (appliance_id, name) in enumerate(power.names.items()):
         title = UNEXPLAINED if appliance_id == UNEXPLAINED else f"{appliance_id} {name}"
-        columns[title] = pa.array(power.power_w[:, m])
+        columns[title] = pa.array(np.round(power.power_w[:, m], DECIMALS))
     return table_csv(pa.table(columns))

@@ -273,8 +273,10 @@ def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) ->
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     lines = [line for line in text.splitlines() if line.strip()]
-    rows = [row for line in lines if (row := _numbers(line, columns + 1)) is not None]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
+    table = _all_numbers(lines, columns + 1)
+    if table is None:
+        rows = [row for line in lines if (row := _numbers(line, columns + 1)) is not None]
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
     _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
 
@@ -325,6 +327,17 @@ def _next_time(file: BinaryIO) -> tuple[int, float]:
             return start, float(line.split(maxsplit=1)[0])
         except (ValueError, IndexError):
             continue
+
+
+def _all_numbers(lines: list[str], count: int) -> NDArray[np.float64] | None:
+    """The numbers of lines without a fault, read at once, which is several times faster; None if one has."""
+    if not lines:
+        return None
+    try:
+        table = np.loadtxt(lines, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return table if table.shape[1] == count and np.isfinite(table).all() else None
 
 
 def _numbers(line: str, count: int) -> list[float] | None:

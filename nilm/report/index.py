@@ -1,7 +1,8 @@
 """The index of every house and week, and a house's page from week to week, from the files in `outputs/`.
 
 Owns what these pages list; what changed between weeks is found by `changes`. Reads only the summaries beside
-the reports. A week whose summary cannot be read is listed with the reason, never left out in silence.
+the reports, and the notes on failures. A week that failed, or whose summary cannot be read, is listed with
+the reason, never left out in silence; so is a house that is late.
 
 Neither page grows with the years: both show the last PAGE_WEEKS weeks of a house, and older ones are on a
 page for each year. So a week costs the same to publish after ten years as after one.
@@ -22,8 +23,10 @@ from nilm.recordings.ukdale import Week
 from nilm.report import figures, palette, strips
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
 from nilm.report.chart import Layer, own_layers
+from nilm.report.folders import SUMMARY_FILE, week_of
 from nilm.report.page import environment
-from nilm.report.summary import FILE_NAME, ApplianceLine, WeekSummary, read_summary, week_of
+from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
+from nilm.report.troubles import FAILED_FILE, failure_of, silence_of
 
 PAGE_WEEKS = 26  # half a year fits on a screen, and shows what the season does
 
@@ -37,6 +40,8 @@ class WeekLine:
     week: str
     summary: WeekSummary | None
     problem: str = ""
+    failure: str = ""  # of its last run; the report, if there is one, is older
+    has_report: bool = True
 
     @property
     def link(self) -> str:
@@ -61,6 +66,7 @@ class HouseLine:
     weeks: tuple[WeekLine, ...]
     n_weeks: int  # with those that are not on this page
     spark: Markup  # metered energy by week
+    silence: str  # since when it is late; empty if it is not
     comparison: Comparison | None  # of the last week with those before it
 
     @property
@@ -75,8 +81,9 @@ class HouseLine:
 
     @property
     def troubles(self) -> list[str]:
-        """Weeks that cannot be read, and weeks that are missing between others, in words."""
-        said = [f"{week.week}: {week.problem}" for week in self.weeks if week.summary is None]
+        """Why it is late, weeks that failed or cannot be read, and those missing between others, in words."""
+        said = [self.silence] if self.silence else []
+        said += [f"{week.week}: {words}" for week in self.weeks if (words := week.problem or week.failure)]
         for newer, older in itertools.pairwise(self.weeks):
             days = (Week.parse(newer.week).start - Week.parse(older.week).start).days
             if days > 7:
@@ -115,17 +122,18 @@ class Changes:
 def render_index(outputs_root: Path) -> str:
     """The page `outputs/index.html`: one line per house, and every week that has a report."""
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
-    found = [(folder.name, _week_folders(folder)) for folder in folders]
-    houses = [_house_line(house, weeks) for house, weeks in found if weeks]
+    found = [(folder, _week_folders(folder)) for folder in folders]
+    houses = [_house_line(folder, weeks) for folder, weeks in found if weeks]
     return environment().get_template("index.html").render(houses=houses, others=_other_pages(outputs_root))
 
 
-def _house_line(house: str, folders: Sequence[Path]) -> HouseLine:
-    weeks = _weeks(folders[-PAGE_WEEKS:])
+def _house_line(folder: Path, folders: Sequence[Path]) -> HouseLine:
+    house, weeks = folder.name, _weeks(folders[-PAGE_WEEKS:])
     summaries = [week.summary for week in weeks if week.summary is not None]
-    spark = strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh")
+    label = f"Energy of {house} by week, kWh"
+    spark = strips.spark([s.metered_kwh for s in summaries], label=label) if summaries else Markup()
     comparison = compare(summaries[-1], summaries) if summaries else None
-    return HouseLine(house, tuple(reversed(weeks)), len(folders), spark, comparison)
+    return HouseLine(house, tuple(reversed(weeks)), len(folders), spark, silence_of(folder), comparison)
 
 
 def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
@@ -188,21 +196,30 @@ def _year(folder: Path) -> int:
 
 
 def _week_folders(folder: Path) -> list[Path]:
-    """The weeks in a house's folder, oldest first: folders named like a week, with a report or a summary."""
+    """The weeks in a house's folder, oldest first: folders named like a week, with a report or a failure."""
     if not folder.is_dir():
         return []
     named = sorted(path for path in folder.iterdir() if path.is_dir() and week_of(path))
-    return [path for path in named if any((path / name).is_file() for name in ("report.html", FILE_NAME))]
+    shown = ("report.html", SUMMARY_FILE, FAILED_FILE)
+    return [path for path in named if any((path / name).is_file() for name in shown)]
 
 
 def _weeks(folders: Sequence[Path]) -> list[WeekLine]:
     weeks = []
     for path in folders:
+        failure, has_report = failure_of(path), (path / "report.html").is_file()
+        if not (has_report or (path / SUMMARY_FILE).is_file()):
+            weeks.append(WeekLine(path.name, None, failure, failure, has_report=False))
+            continue
         try:
-            weeks.append(WeekLine(path.name, read_summary(path / FILE_NAME)))
+            weeks.append(
+                WeekLine(path.name, read_summary(path / SUMMARY_FILE), failure=failure, has_report=has_report)
+            )
         except InputFileError as error:
             _log.warning("%s", error)
-            weeks.append(WeekLine(path.name, None, f"its {FILE_NAME} cannot be read; publish the week again"))
+            weeks.append(
+                WeekLine(path.name, None, f"its {SUMMARY_FILE} cannot be read; publish the week again")
+            )
     return weeks
 
 

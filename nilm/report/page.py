@@ -158,6 +158,7 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             doubts=story.doubts(result),
             explained=story.explained_share(result),
             explained_words=story.explained_words(result),
+            too_much=story.counted_too_much(result),
             residual=story.residual(result.certainty),
             equivalents=story.equivalents(result.certainty),
             missing=story.missing_hours(result.quality, window.zone),

@@ -29,7 +29,15 @@ def explained_share(result: WeekResult) -> float | None:
 def explained_words(result: WeekResult) -> Markup:
     """The share explained, for people: "all" where the appliances add up to the meter, or a little more."""
     share = explained_share(result)
+    if counted_too_much(result):
+        return words.data(share, "too much")
     return words.data(share, "all") if share is not None and share > 0.9995 else words.percent(share)
+
+
+def counted_too_much(result: WeekResult) -> bool:
+    """Whether the appliances add up to more than the meter counted, beyond noise."""
+    share = explained_share(result)
+    return share is not None and share > 1 + THRESHOLDS.noise_over
 
 
 def span(result: WeekResult, window: Window) -> str:
@@ -79,16 +87,18 @@ def _by_what(result: WeekResult) -> Markup:
         Markup("<b>{}</b> ({})").format(a.name, words.fixed(a.energy_kwh, 1, "kWh"))
         for a in result.appliances[:3]
     ]
-    share = explained_share(result)
-    explains = (
-        Markup("explain{} {} of {}").format(
+    if explained_share(result) is None:
+        explains = Markup("{} found").format("was" if n == 1 else "were")
+    elif counted_too_much(result):
+        explains = Markup("add{} up to {} more than the meter counted").format(
+            "s" if n == 1 else "", words.fixed(-result.unexplained_kwh, 1, "kWh")
+        )
+    else:
+        explains = Markup("explain{} {} of {}").format(
             "s" if n == 1 else "",
             explained_words(result),
             "what was used" if result.generated_kwh else "it",
         )
-        if share is not None
-        else Markup("{} found").format("was" if n == 1 else "were")
-    )
     ranking = "the largest are " if n > 1 else "it is "
     return Markup("{} {}; {}{}.").format(
         words.count(n, "appliance"), explains, ranking, words.listed(largest)

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from nilm.errors import InputFileError, NilmError
-from nilm.recordings.ukdale import Week
+from nilm.errors import InputFileError
+from nilm.report.folders import summaries_before
 from nilm.report.when import Window, hours_of, week_window
 from nilm.report.words import is_sure
 from nilm.results import Appliance, WeekResult
 
 _log = logging.getLogger(__name__)
-
-FILE_NAME = "summary.json"
 
 
 @dataclass(frozen=True)
@@ -110,21 +108,6 @@ def _line(result: WeekResult, appliance: Appliance, window: Window) -> Appliance
 def week_summary(result: WeekResult) -> dict[str, Any]:
     """The content of summary.json for one week, ready for `json.dump`."""
     return asdict(summary_of(result))
-
-
-def summaries_before(folder: Path, *, most: int = 4) -> list[Path]:
-    """The summaries of the last `most` weeks before the week in `folder`, oldest first, of the same house."""
-    this = Week.parse(folder.name)
-    weeks = sorted(week for path in folder.parent.glob(f"*/{FILE_NAME}") if (week := week_of(path.parent)))
-    return [folder.parent / str(week) / FILE_NAME for week in weeks if week < this][-most:]
-
-
-def week_of(folder: Path) -> Week | None:
-    """The week whose folder this is; None for another folder, a piece of music's or a note's."""
-    try:
-        return Week.parse(folder.name)
-    except NilmError:
-        return None
 
 
 def read_earlier(folder: Path) -> list[WeekSummary]:

@@ -11,6 +11,8 @@ class PageThresholds(NamedTuple):
     """The thresholds of `nilm.report`, module by module. A share lies between 0 and 1."""
 
     # What the page opens with (story)
+    noise_over: float = 0.02
+    """Share of the energy used by which the appliances may exceed it and still be called noise."""
     most_over: float = 0.1
     """Share of the metered energy by which the appliances may exceed it. A little is noise; much is a split
     that does not add up."""

@@ -30,7 +30,8 @@ def test_one_failing_week_does_not_stop_the_others(roots: tuple[Path, Path]) -> 
         backfill(weeks="2015-wk01:2015-wk02", workers=1)
     assert [row["outcome"].split(":")[0] for row in e.value.rows] == ["failed", "done"]
     assert (outputs / "house_sim" / "2015-wk02" / "report.html").is_file()
-    assert not (outputs / "house_sim" / "2015-wk01").exists()
+    assert [path.name for path in (outputs / "house_sim" / "2015-wk01").iterdir()] == ["failed.json"]
+    assert "2015-wk01: failed on" in (outputs / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

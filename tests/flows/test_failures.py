@@ -3,11 +3,12 @@
 import errno
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from flows.failures import WeeksFailedError, in_words, is_wrong_option
-from nilm.errors import NothingUsableError, OptionError
+from flows.failures import WeeksFailedError, in_words, is_interrupt, is_wrong_option, noted
+from nilm.errors import NilmError, NothingUsableError, OptionError
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
@@ -63,3 +64,16 @@ def test_failed_weeks_are_counted_and_the_first_is_named() -> None:
     assert (
         str(WeeksFailedError({place: "no row"}, 4)) == "1 of 4 weeks failed; first house_1 2015-wk03: no row"
     )
+
+
+def test_a_run_that_somebody_ended_is_no_failure_of_the_week() -> None:
+    wrapped = SystemError("returned a result with an exception set")
+    assert not is_interrupt(wrapped)
+    wrapped.__cause__ = KeyboardInterrupt()
+    assert is_interrupt(wrapped)
+    pipeline = Mock()
+    for error, kept in ((wrapped, 0), (OptionError("no such"), 0), (NilmError("no row"), 1)):
+        with pytest.raises(type(error)), noted(pipeline):
+            raise error
+        assert pipeline.failed.call_count == kept
+    pipeline.failed.assert_called_once_with("no row")

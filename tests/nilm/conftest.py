@@ -11,10 +11,11 @@ import soundfile
 
 from lfm import Correction, CorrectionKind, Hop, Identifiability, Solution
 from nilm.disaggregate.disaggregation import Disaggregation
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.files import write_json
+from nilm.options import FactoriseOptions, HopOptions, PublishOptions
 from nilm.paths import WeekPaths
-from nilm.publish import PublishOptions, publish_week
+from nilm.publish import publish_week
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week

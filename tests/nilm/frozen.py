@@ -25,8 +25,9 @@ from nilm.music.spectra import read_spectra
 from nilm.music.transcribe import transcribe
 from nilm.music.transcription import TranscribeOptions
 from nilm.music.tune import synthesise, tiny_tune
+from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
-from nilm.pipeline import WeekOptions, WeekPipeline, silent
+from nilm.pipeline import WeekPipeline, silent
 from nilm.recordings.tables import read_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.faults import Fault

@@ -17,7 +17,8 @@ import pytest
 
 from nilm.appliances.analyst import name_appliance, ungroup
 from nilm.errors import InputFileError, OptionError
-from nilm.publish import PublishOptions, publish_index
+from nilm.options import PublishOptions
+from nilm.publish import publish_index
 from nilm.recordings.ukdale import Week
 
 FILES = {

@@ -79,7 +79,8 @@ def _renamed(sightings: Iterable[Sighting], before: Mapping[str, Sighting]) -> I
 def _doubts_in_words(
     doubts: Iterable[Doubt], sightings: Iterable[Sighting], before: Mapping[str, Sighting]
 ) -> Iterable[str]:
-    names = {s.appliance_id: f"{s.appliance_id} {s.name}" for s in (*before.values(), *sightings)}
+    here = {s.appliance_id: f"{s.appliance_id} {s.name}" for s in sightings}
+    names = {s.appliance_id: f"{s.appliance_id} {s.name}" for s in before.values()} | here
     for doubt in doubts:
         this, other = (names.get(i, i) for i in (doubt.appliance_id, doubt.other))
         if doubt.other == OTHER_WAVEFORM:
@@ -88,8 +89,10 @@ def _doubts_in_words(
             yield f"{this} is known by its waveform and names; it ran unlike the weeks before."
         elif doubt.other == NEW_APPLIANCE:
             yield f"{this} may be another appliance than in the weeks before: it fits only just."
-        else:
+        elif doubt.other in here:
             yield f"{this} may be {other}: both fit nearly as well."
+        else:
+            yield f"{this} may be {other}, which is not seen this week."
 
 
 def _names_at_odds(sightings: Iterable[Sighting], before: Mapping[str, Sighting]) -> Iterable[str]:

@@ -2,7 +2,8 @@
 
 Owns the assignment and what it leaves in doubt. Each pair has its log odds (`resemblance`); the assignment
 has the largest sum, one to one, and a pair whose odds speak against it is not made: the appliance is new
-then. An id is in doubt where another assignment is nearly as good.
+then. An id is in doubt where another assignment is nearly as good, and where it comes or goes from one week
+to the next beside one like it: two heaters that were read as one explain that as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +24,14 @@ from nilm.appliances.catalogue.records import (
     Wander,
 )
 from nilm.appliances.catalogue.resemblance import Model, Past, past_of, same_nats, shape_nats
+from nilm.appliances.measures import ALWAYS_ON, GENERATOR
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
+ALIKE = 0.1  # of the larger one's watts: two of one kind that differ by less are alike
+FAR_APART = 0.5  # likewise: two that differ by more are not the same
 _NO_NAMES: Mapping[str, str] = {}
 
 
@@ -70,7 +74,45 @@ def identify(
         ids[k] = f"A{number:02d}"
     unlike = [doubt for k, h in pairs.items() for doubt in _unlike_itself(looks[k], known[h], model)]
     ordered = tuple(ids[k] for k in range(len(looks)))
-    return Identity(ordered, (*_rivals(nats, pairs, ordered, [p.appliance_id for p in known]), *unlike))
+    rivals = _rivals(nats, pairs, ordered, [p.appliance_id for p in known])
+    said = {frozenset((doubt.appliance_id, doubt.other)) for doubt in rivals}
+    beside = [
+        doubt
+        for doubt in _come_or_gone(catalogue, week, dict(zip(ordered, looks, strict=True)))
+        if frozenset((doubt.appliance_id, doubt.other)) not in said
+    ]
+    return Identity(ordered, (*rivals, *unlike, *beside))
+
+
+def _come_or_gone(catalogue: Catalogue, week: str, now: Mapping[str, Look]) -> list[Doubt]:
+    """Ids that come or go from the week before to this one, beside one that could be the same.
+
+    One that came could be one that went, unless their sizes are far apart; or, if they are alike, one that
+    stayed. One that went could be one that stayed, likewise.
+    """
+    last = catalogue.week_before(week)
+    if last is None:
+        return []
+    before = {s.appliance_id: s.look for s in last.sightings}
+    came, went = [i for i in now if i not in before], [i for i in before if i not in now]
+    stayed = [i for i in now if i in before]
+    doubts = [Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], FAR_APART)]
+    doubts += [Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], ALIKE)]
+    return doubts + [
+        Doubt(kept, old) for old in went for kept in stayed if _alike(now[kept], before[old], ALIKE)
+    ]
+
+
+def _alike(one: Look, other: Look, share: float) -> bool:
+    """Whether two are of one kind, and their watts differ by at most this share of the larger.
+
+    What is always on and what always feeds in are of one kind here, whatever their size: each is the level
+    below all others, of which an estimate may have taken too much away.
+    """
+    if {one.kind, other.kind} == {ALWAYS_ON, GENERATOR}:
+        return True
+    larger = max(abs(one.active_w), abs(other.active_w))
+    return one.kind == other.kind and abs(one.active_w - other.active_w) <= share * larger
 
 
 def _unlike_itself(look: Look, past: Past, model: Model) -> list[Doubt]:

@@ -3,8 +3,6 @@ import pytest
 
 from lfm import Solution
 from nilm.disaggregate.estimate import (
-    check_components,
-    check_estimator,
     fit_estimator,
     independent,
     warmer,
@@ -16,19 +14,6 @@ from nilm.simulate.house import observe, simulated_house
 
 HOUSE = simulated_house(seed=2, days=2, n_appliances=4, n_points=64)
 X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
-
-
-def test_names_of_estimators() -> None:
-    assert check_estimator("auto") == "auto"
-    assert check_estimator("shapes") == "shapes"
-    with pytest.raises(OptionError, match=r"latent-lasso.*got 'magic'"):
-        check_estimator("magic")
-
-
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "many"])
-def test_numbers_of_components_out_of_range_are_refused(bad) -> None:
-    with pytest.raises(OptionError, match="components must be auto or a whole number"):
-        check_components(bad)
 
 
 def test_currents_are_signed_so_meibp_is_refused_in_words() -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, write_catalogue
 from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
+from nilm.options import FactoriseOptions, HopOptions
 from nilm.recordings.tables import read_week, write_week
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nilm.appliances.activations import ActivationOptions, energy_kwh, find_activations
-from nilm.report import render_report
+from nilm.report.page import render_report
 from nilm.results import (
     Appliance,
     ApplianceScore,

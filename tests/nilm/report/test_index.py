@@ -1,14 +1,22 @@
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nilm.errors import InputFileError
-from nilm.report import render_house, render_index, week_summary, years_of
-from nilm.report.index import PAGE_WEEKS
-from nilm.report.summary import read_summary
+from nilm.report.index import PAGE_WEEKS, render_house, render_index, years_of
+from nilm.report.summary import read_summary, week_summary
+from nilm.report.troubles import (
+    FAILED_FILE,
+    failure_of,
+    forget_troubles,
+    note_failure,
+    note_silence,
+    silence_of,
+)
 
 
 @pytest.fixture
@@ -152,3 +160,31 @@ def test_pages_hold_half_a_year_and_each_year_has_its_own(tmp_path: Path, week: 
     index = render_index(tmp_path)
     assert index.count('/report.html">2') == PAGE_WEEKS + 1  # and the last one once more
     assert re.search(rf"house_sim: .*\b{len(names)}\b", index)
+
+
+def test_a_week_that_failed_and_a_house_that_is_late_are_on_the_index(outputs: Path) -> None:
+    now = datetime(2015, 2, 2, 6, tzinfo=UTC)
+    note_failure(outputs / "house_sim" / "2015-wk04", "vi-1.flac: disk is full", now=now)
+    note_failure(outputs / "house_sim" / "2015-wk03", "no row", now=now)
+    assert note_silence(outputs / "house_sim", datetime(2015, 1, 24, tzinfo=UTC), now=now)
+    line, table = render_index(outputs).split('class="section"', 1)
+    for said in ("2015-wk04: failed on 2015-02-02 06:00 UTC: vi-1.flac: disk is full", "2015-wk03: failed"):
+        assert said in line
+    assert "late: no recordings since 2015-01-24 00:00 UTC" in line
+    assert "2015-wk04/report.html" not in line + table  # there is none
+    assert "2015-wk03 is as it was before its last run" in render_house(outputs, "house_sim")
+    for week in ("2015-wk04", "2015-wk03"):
+        forget_troubles(outputs / "house_sim" / week)
+    assert "failed on" not in render_index(outputs)
+    assert "late:" not in render_index(outputs)
+
+
+def test_a_house_with_recent_recordings_is_not_late(tmp_path: Path) -> None:
+    now = datetime(2015, 2, 2, 6, tzinfo=UTC)
+    assert not note_silence(tmp_path, datetime(2015, 2, 1, tzinfo=UTC), now=now)
+    assert silence_of(tmp_path) == ""
+
+
+def test_a_note_that_cannot_be_read_still_says_that_a_run_failed(tmp_path: Path) -> None:
+    (tmp_path / FAILED_FILE).write_text("[", encoding="utf-8")
+    assert failure_of(tmp_path) == "failed; failed.json cannot be read"

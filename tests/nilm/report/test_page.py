@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nilm.report import render_report
+from nilm.report.page import render_report
 from nilm.results import CatalogueChanges, WeekResult
 from nilm.week_files import week_files
 

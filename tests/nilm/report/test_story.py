@@ -151,3 +151,10 @@ def test_a_little_more_than_was_metered_is_all_of_it(result: WeekResult) -> None
     over = replace(result, unexplained_kwh=-0.001 * result.metered_kwh)
     assert said(over)[1].startswith("4 appliances explain all of it")
     assert "100.1" not in " ".join(said(over))
+
+
+@pytest.mark.parametrize(("over", "words"), [(0.01, "all of it"), (0.12, "more than the meter counted")])
+def test_only_a_little_more_than_the_meter_counted_is_called_noise(
+    result: WeekResult, over: float, words: str
+) -> None:
+    assert words in said(replace(result, unexplained_kwh=-over * result.used_kwh))[1]

@@ -233,3 +233,32 @@ def test_two_appliances_alike_are_told_apart_by_how_they_start() -> None:
     known = catalogue_of("2015-wk01", record(("A01", "A02"), [fridge, fan]))
     now = [replace(fan, inrush=3.2), replace(fridge, inrush=8.5)]
     assert identify(known, "2015-wk02", now, solution="t", energy_kwh=[1.0, 1.0]).ids == ("A02", "A01")
+
+
+def heater(watts: float) -> Look:
+    return Look("resistive heater", watts, watts / 240 * np.sin(2 * np.pi * np.arange(64) / 64))
+
+
+def doubts_between(before: dict[str, Look], now: list[Look]) -> set[frozenset[str]]:
+    known = catalogue_of("2015-wk01", record(tuple(before), list(before.values())))
+    found = identify(known, "2015-wk02", now, solution="t", energy_kwh=[1.0] * len(now))
+    return {frozenset((doubt.appliance_id, doubt.other)) for doubt in found.doubts}
+
+
+def test_a_heater_that_goes_or_comes_beside_one_like_it_is_said() -> None:
+    both = {"A01": heater(2800.0), "A02": heater(2950.0)}
+    assert frozenset(("A01", "A02")) in doubts_between(both, [heater(2870.0)])
+    came = doubts_between({"A01": heater(2400.0)}, [heater(2400.0), heater(2600.0)])
+    assert frozenset(("A01", "A02")) in came
+
+
+def test_one_that_comes_as_another_of_its_kind_goes_is_said_and_a_stranger_is_not() -> None:
+    assert doubts_between({"A01": heater(2400.0)}, [heater(1500.0)]) == {frozenset(("A01", "A02"))}
+    stranger = Look("electronics", 60.0, np.cos(6 * np.pi * np.arange(64) / 64))
+    assert doubts_between({"A01": heater(2400.0)}, [stranger]) == set()
+
+
+def test_a_base_load_that_was_read_as_a_generator_is_said() -> None:
+    wave = np.cos(6 * np.pi * np.arange(64) / 64)
+    before, now = Look("generator", -900.0, -4 * wave), Look("always on", 98.0, 0.5 * wave)
+    assert doubts_between({"A01": before}, [now]) == {frozenset(("A01", "A02"))}

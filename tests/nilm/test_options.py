@@ -1,0 +1,36 @@
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+
+from flows.settings import Estimator
+from nilm.disaggregate.estimate import ESTIMATORS
+from nilm.errors import OptionError
+from nilm.options import ESTIMATOR_NAMES, check_components, check_estimator
+
+
+def test_names_of_estimators() -> None:
+    assert check_estimator("auto") == "auto"
+    assert check_estimator("shapes") == "shapes"
+    with pytest.raises(OptionError, match=r"latent-lasso.*got 'magic'"):
+        check_estimator("magic")
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "many"])
+def test_numbers_of_components_out_of_range_are_refused(bad) -> None:
+    with pytest.raises(OptionError, match="components must be auto or a whole number"):
+        check_components(bad)
+
+
+def test_every_estimator_has_a_name_that_may_be_asked_for() -> None:
+    assert set(ESTIMATOR_NAMES) == {"auto", "shapes", *ESTIMATORS}
+    assert get_args(Estimator) == ESTIMATOR_NAMES
+
+
+def test_whether_a_week_has_work_to_do_is_told_without_what_does_the_work() -> None:
+    heavy = ("prefect", "pandas", "matplotlib", "scipy.linalg", "sklearn", "bokeh", "jinja2")
+    code = f"import sys, nilm.pipeline, flows.commands, flows.weeks; print({{*{heavy}}} & {{*sys.modules}})"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.strip() == "set()"
