@@ -1,0 +1,171 @@
+"""The weeks on which `benchmarks/calibration.py` fits and reports, with the truth behind each of them.
+
+Owns which weeks there are. Simulated ones are as `nilm simulate` records them (loads follow the voltage, the
+street sags, noise as ten averaged cycles leave it), without the detour over FLAC. Seeds below 5000 are for
+the fit, the others for the report: houses, times and waveforms all differ. There are only five houses of real
+habits, so `house` names the real house behind a week: it is reported with a map that was fitted without it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nilm.simulate.grid import Conditions
+from nilm.simulate.habits import observe_habits, read_habits
+from nilm.simulate.house import House, simulated_house
+from nilm.simulate.lifelike import lifelike_house
+from nilm.simulate.signal import signal_of
+from nilm.simulate.solar import with_solar
+
+NOISE_A = 0.005 / np.sqrt(10)
+HABITS = (
+    ("ampds_week", 0),
+    ("redd_house_2", 0),
+    ("tracebase_plugs", 0),
+    ("studio_flat", 0),
+    ("house_of_25_circuits", 0),
+    ("house_of_25_circuits", 7),
+)
+FIT_SEED, REPORT_SEED = 1000, 8000
+REAL_FIT_SEED, REAL_REPORT_SEED = 10, 950  # of the waveforms that real habits are drawn with
+# Weeks in each set: enough for some 200 appliances each where that is affordable.
+WEEKS = {
+    "clean": 16,
+    "3% drift": 16,
+    "20 appliances": 6,
+    "30 appliances": 4,
+    "gaps": 16,
+    "solar": 8,
+    "real habits": 4,  # times six weeks
+    "lifelike": 8,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TrueWeek:
+    """Rows of a week as the product gets them, and what was really on."""
+
+    name: str
+    set: str
+    house: str
+    current_a: np.ndarray  # (N, D)
+    voltage_v: np.ndarray  # (D,) or (N, D)
+    start_utc: np.ndarray  # (N,)
+    interval_s: float
+    truth_w: np.ndarray  # (N, L) watts of every load, then of every machine that has several
+
+
+def weeks_of(kind: str, *, report: bool, share: float, data: Path) -> Iterator[tuple[str, int, str]]:
+    """(name, seed, real house) of the weeks of a set; `share` of the usual number, at least one."""
+    n_weeks = max(round(share * WEEKS[kind]), 1)
+    if kind != "real habits":
+        first = REPORT_SEED if report else FIT_SEED
+        for n in range(n_weeks):
+            yield f"{kind}, seed {first + n}", first + n, ""
+    elif (data / "habits").is_dir():
+        first = REAL_REPORT_SEED if report else REAL_FIT_SEED
+        for house, day in HABITS:
+            for n in range(n_weeks):
+                yield f"{house} from day {day}, seed {first + n}", first + n, f"{house}:{day}"
+
+
+def true_week(kind: str, name: str, seed: int, real: str, data: Path) -> TrueWeek:
+    """The rows of one week of `weeks_of`."""
+    if kind == "real habits":
+        return _real_habits(name, seed, real, data)
+    days, conditions, gaps = 7.0, Conditions(), False
+    if kind == "3% drift":
+        conditions = Conditions(drift=0.03)
+    if kind == "gaps":
+        days, gaps = (1.0 if seed % 2 else 7.0), True
+    if kind == "lifelike":
+        house, profile = lifelike_house(seed=seed, days=days)
+    else:
+        n = {"20 appliances": 20, "30 appliances": 30}.get(kind, 10)
+        house = simulated_house(seed=seed, days=days, n_appliances=n)
+        profile = np.ones(house.Z.shape)
+    rng = np.random.default_rng([seed, 1])
+    if kind == "solar":
+        house, profile = with_solar(house, np.random.default_rng([seed, 2]))
+    week = recorded(name, kind, house, profile, conditions, rng)
+    return without_hours(week, rng) if gaps else week
+
+
+def recorded(
+    name: str, kind: str, house: House, profile: np.ndarray, conditions: Conditions, rng: np.random.Generator
+) -> TrueWeek:
+    """A simulated house as a week of rows."""
+    signal = signal_of(house, conditions, rng, profile=profile)
+    current = signal.cycles_a(house.row_s)
+    current += NOISE_A * rng.standard_normal(current.shape)
+    watts = signal.watts(house.row_s)
+    return TrueWeek(
+        name=name,
+        set=kind,
+        house=f"simulated {name}",
+        current_a=current,
+        voltage_v=np.outer(signal.level(house.row_s), house.voltage_v),
+        start_utc=house.start_utc,
+        interval_s=house.interval_s,
+        truth_w=np.column_stack([_summed(watts, house.names), *_machines(watts, house)]),
+    )
+
+
+def _summed(watts: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Columns of one name are one load."""
+    return np.column_stack(
+        [watts[:, [k for k, other in enumerate(names) if other == name]].sum(axis=1) for name in dict.fromkeys(names)]
+    )
+
+
+def _machines(watts: np.ndarray, house: House) -> list[np.ndarray]:
+    """The watts of each machine that has several loads."""
+    loads = {machine: [] for machine in house.machines}
+    for k, machine in enumerate(house.machines):
+        loads[machine].append(k)
+    return [watts[:, ks].sum(axis=1) for ks in loads.values() if len({house.names[k] for k in ks}) > 1]
+
+
+def without_hours(week: TrueWeek, rng: np.random.Generator) -> TrueWeek:
+    """The week with one to three stretches of hours missing, a tenth to a third of it in all."""
+    n = len(week.current_a)
+    kept = np.ones(n, bool)
+    per_hour = round(3600 / week.interval_s)
+    stretches = int(rng.integers(1, 4))
+    for _ in range(stretches):
+        length = max(round(rng.uniform(0.1, 0.33) * n / stretches / per_hour), 1) * per_hour
+        start = int(rng.integers(0, n - length) // per_hour * per_hour)
+        kept[start : start + length] = False
+    return rows_kept(week, kept)
+
+
+def rows_kept(week: TrueWeek, kept: np.ndarray) -> TrueWeek:
+    """The week with these rows only."""
+    return TrueWeek(
+        week.name,
+        week.set,
+        week.house,
+        week.current_a[kept],
+        week.voltage_v[kept],
+        week.start_utc[kept],
+        week.interval_s,
+        week.truth_w[kept],
+    )
+
+
+def _real_habits(name: str, seed: int, real: str, data: Path) -> TrueWeek:
+    house, day = real.split(":")
+    week = read_habits(data / "habits" / f"{house}.npz", first_day=int(day))
+    seen = observe_habits(week, data / "appliances" / "hfhad_cycles.npz", seed=seed, noise_a=0.02)
+    return TrueWeek(
+        name,
+        "real habits",
+        house,
+        seen.current_a,
+        seen.voltage_v,
+        seen.start_utc,
+        seen.interval_s,
+        seen.truth_w,
+    )
