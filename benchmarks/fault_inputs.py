@@ -13,7 +13,7 @@ from nilm import files, manifest
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import read_catalogue
 from nilm.appliances.scores import read_truth
-from nilm.disaggregate.solutions import load_factorised, load_hopped
+from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
 from nilm.errors import NilmError
 from nilm.recordings.quality import read_quality
 from nilm.recordings.submeters import read_submeters
@@ -89,7 +89,7 @@ def _cases(folder: Path) -> dict[str, tuple[bytes, Reader]]:
         "week.parquet": (paths.waveforms.read_bytes(), read_week),
         "truth.npz": (paths.truth.read_bytes(), lambda p: read_truth(p, start_utc, interval_s=120.0)),
         "factorised.npz": (paths.factorised.read_bytes(), load_factorised),
-        "hopped.npz": (paths.hopped.read_bytes(), load_hopped),
+        "hopped.npz": (paths.hopped.read_bytes(), load_disaggregation),
         "any.json": (files.canonical_json({"a": [1, {"b": None}]}).encode(), files.read_json),
         "any.npz": (_npz(), lambda p: files.read_npz(p, cure="make it anew")),
     }

@@ -21,7 +21,8 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 from lfm import Solution, SwitchingDecoder, hamming_error
-from nilm.disaggregate.house import Factorisation, hop_house
+from nilm.disaggregate.disaggregation import Factorised
+from nilm.disaggregate.house import hop_house
 from nilm.errors import OptionError
 from nilm.simulate.house import House, drop_rows, observe, simulated_house
 
@@ -54,18 +55,17 @@ def week(seed: int, waveforms: Path, *, real=False, n_appliances=None, missing=0
 
 def hopped(house: House, X: np.ndarray, solution: Solution) -> Solution:
     """The solution after the house hop."""
-    rows = np.arange(len(X))
-    factorisation = Factorisation(
-        solution=solution,
-        row=rows,
+    found = Factorised(
+        baseline=solution,
+        row=np.arange(len(X)),
         in_fit=np.ones(len(X), dtype=bool),
-        gap_before=house.gap_before,
+        interval_s=house.interval_s,
         estimator="switching-decoder",
+        seed=0,
         at_noise_floor=None,
         feeds_in=False,
-        notes=(),
     )
-    return hop_house(factorisation, X, house.voltage_v).solution
+    return hop_house(found, X, house.voltage_v, gap_before=house.gap_before).solution
 
 
 def fast_ica(X: np.ndarray, K: int) -> np.ndarray:

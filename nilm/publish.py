@@ -23,7 +23,7 @@ from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
 from nilm.appliances.scores import Truth, read_truth
-from nilm.disaggregate.solutions import Hopped, load_hopped
+from nilm.disaggregate.disaggregation import Disaggregation, load_disaggregation
 from nilm.errors import InputFileError, OptionError
 from nilm.files import MADE_ANEW, canonical_json, digest, remove_stale, write_text
 from nilm.manifest import Step, replace_outputs, why_redo
@@ -104,8 +104,8 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
         log.info("%s: the report is current", paths)
         return paths.report
     log.info("%s: making the report (%s)", paths, reason)
-    hopped = load_hopped(paths.hopped)
-    owner = f"{hopped.factorised.house} {hopped.factorised.week}"
+    hopped = load_disaggregation(paths.hopped)
+    owner = f"{hopped.house} {hopped.week}"
     if owner != str(paths):
         raise InputFileError(f"{paths.hopped} is of {owner}, not of {paths}; {MADE_ANEW}")
     table = read_week(paths.waveforms)
@@ -135,7 +135,7 @@ def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
 
 def _surroundings(
     paths: WeekPaths,
-    hopped: Hopped,
+    hopped: Disaggregation,
     table: WeekTable,
     rows: MeteredRows,
     catalogue: Catalogue,
@@ -143,9 +143,8 @@ def _surroundings(
     notes: tuple[str, ...],
 ) -> Surroundings:
     """What is known besides the solution, read from where it lies; `notes` come before the submeters'."""
-    factorised = hopped.factorised
     submeters, submeter_notes = read_submeters(paths.house_folder, rows.start_utc, duration_s=rows.duration_s)
-    truth, truth_notes = _truth(paths, rows, interval_s=factorised.interval_s)
+    truth, truth_notes = _truth(paths, rows, interval_s=hopped.interval_s)
     return Surroundings(
         quality=_quality(paths, table, hopped),
         catalogue=catalogue,
@@ -175,12 +174,12 @@ def publish_index(outputs_root: Path, house: str) -> Path:
     return outputs_root / "index.html"
 
 
-def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
+def _metered_rows(table: WeekTable, hopped: Disaggregation) -> MeteredRows:
     """What the meter saw in the solution's rows; InputFileError if the table is not the one it came from."""
-    row = hopped.factorised.row
+    row = hopped.row
     if len(row) == 0 or int(row.max()) >= len(table):
         raise InputFileError(
-            f"the solution of {hopped.factorised.house} {hopped.factorised.week} has rows that its waveforms "
+            f"the solution of {hopped.house} {hopped.week} has rows that its waveforms "
             "lack; factorise the week again"
         )
     return MeteredRows(
@@ -194,13 +193,13 @@ def _metered_rows(table: WeekTable, hopped: Hopped) -> MeteredRows:
     )
 
 
-def _quality(paths: WeekPaths, table: WeekTable, hopped: Hopped) -> Quality:
+def _quality(paths: WeekPaths, table: WeekTable, hopped: Disaggregation) -> Quality:
     """The ingest's quality, with what became of the rows that were unfit for the fit.
 
     Coverage is that of the rows whose energy is in the totals: one that could not be read is not covered.
     """
     ingested = read_quality(paths.quality)
-    row = hopped.factorised.row
+    row = hopped.row
     missing = missing_spans(paths.week, table, row, ingested.gaps)
     quality = replace(
         ingested.as_result(),
@@ -210,7 +209,7 @@ def _quality(paths: WeekPaths, table: WeekTable, hopped: Hopped) -> Quality:
     )
     if not quality.rows_flagged:
         return quality
-    decoded = int(np.count_nonzero(~hopped.factorised.in_fit))
+    decoded = int(np.count_nonzero(~hopped.in_fit))
     lost = quality.rows_flagged - decoded
     words = f"{quality.rows_flagged} rows were left out of the fit; {decoded} of them were read afterwards"
     words += f", {lost} fit no combination of appliances and count as missing." if lost else "."
@@ -232,13 +231,12 @@ def _catalogue(paths: WeekPaths) -> tuple[Catalogue, bool, tuple[str, ...]]:
         return own, False, (f"The catalogue of earlier weeks was not used: {error}",)
 
 
-def _provenance(hopped: Hopped, options: PublishOptions, inputs: Mapping[str, str]) -> dict[str, Any]:
+def _provenance(hopped: Disaggregation, options: PublishOptions, inputs: Mapping[str, str]) -> dict[str, Any]:
     """What the page says of how it was made: nothing in it depends on when or where."""
-    factorised = hopped.factorised
     return {
-        "estimator": factorised.estimator,
-        "seed": factorised.seed,
-        "components": factorised.solution.K,
+        "estimator": hopped.estimator,
+        "seed": hopped.seed,
+        "components": hopped.baseline.K,
         "priors": hopped.priors,
         "options": asdict(options),
         "versions": {name: version(name) for name in VERSIONED},

@@ -26,7 +26,7 @@ from nilm.appliances.certainty import certainty_in_words
 from nilm.appliances.correction_words import corrections_in_words
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
 from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, TimeArray, WeekResult
 
@@ -60,7 +60,7 @@ class Surroundings:
 
 
 def build_week(
-    hopped: Hopped,
+    hopped: Disaggregation,
     rows: MeteredRows,
     around: Surroundings,
     *,
@@ -74,8 +74,7 @@ def build_week(
 
     Energy closes exactly: metered_kwh = Σ energy_kwh + unexplained_kwh, each to the milliwatt-hour.
     """
-    factorised = hopped.factorised
-    house, week, interval_s = factorised.house, factorised.week, factorised.interval_s
+    house, week, interval_s = hopped.house, hopped.week, hopped.interval_s
     loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
     matches, submeter_notes = match_submeters(power_w, around.submeters)
@@ -179,7 +178,7 @@ def _with_ids(sightings: Sequence[Sighting], ids: Sequence[str]) -> tuple[Sighti
 
 
 def _scores(
-    hopped: Hopped,
+    hopped: Disaggregation,
     loads: Sequence[Load],
     ids: tuple[str, ...],
     rows: MeteredRows,
@@ -187,9 +186,9 @@ def _scores(
     around: Surroundings,
 ) -> Scores | None:
     """Against the simulator's truth where there is one, else against the submeters, else None."""
-    baseline = hopped.factorised.solution
+    baseline = hopped.baseline
     watts_before = baseline.W @ rows.voltage_v / len(rows.voltage_v)
-    amplitude = hopped.factorised.amplitude
+    amplitude = hopped.amplitude
     before = Estimate(ids, baseline.Z, watts_before, amplitude)
     after = Estimate(ids, hopped.solution.Z, np.array([load.active_w for load in loads]), amplitude)
     if around.truth is not None:

@@ -22,7 +22,7 @@ from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
 from nilm.disaggregate.confidence import energy_range
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.timeline import gaps_before, share_of_time
 
@@ -50,7 +50,7 @@ class Load:
 
 
 def measure_loads(
-    hopped: Hopped,
+    hopped: Disaggregation,
     start_utc: TimeArray,
     duration_s: FloatArray,
     voltage_v: FloatArray,
@@ -109,7 +109,7 @@ def look_of(load: Load, match: SubmeterMatch | None, *, observed_s: float) -> Lo
 
 
 def suggested_parts(
-    hopped: Hopped,
+    hopped: Disaggregation,
     start_utc: TimeArray,
     duration_s: FloatArray,
     appliance_ids: Sequence[str],
@@ -170,7 +170,7 @@ def _still_true(was: Sighting, load: Load) -> bool:
 
 
 def build_appliances(
-    hopped: Hopped,
+    hopped: Disaggregation,
     loads: Sequence[Load],
     appliance_ids: Sequence[str],
     names: Sequence[Name],
@@ -201,11 +201,11 @@ def build_appliances(
                 activations=load.activations,
                 share_of_time=load.share_of_time,
                 energy_kwh=load.energy_kwh,
-                support=round(float(hopped.support[k]), 6),
+                support=round(float(hopped.hop.support[k]), 6),
                 sure=round(float(hopped.sure[k]), 3),
                 energy_low_kwh=round(load.energy_kwh * float(low[k]), 6),
                 energy_high_kwh=round(load.energy_kwh * float(high[k]), 6),
-                correction=hopped.corrections[k][0],
+                correction=hopped.hop.corrections[k].kind.value,
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,
                 part_evidence=evidence_words(part, host_name=names[part.host].text) if part else "",

@@ -10,7 +10,7 @@ import numpy as np
 
 from lfm import Pdc
 from nilm.appliances.measures import ALWAYS_ON_SHARE
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Certainty
 
 SURE_SUPPORT = 0.95  # share of equally good explanations above which a column is not in doubt
@@ -18,7 +18,9 @@ SAME_WAVEFORM = 0.03  # distance, relative to the larger, below which only the s
 MAX_SENTENCES = 12  # a page lists this many dependencies, the most telling first
 
 
-def certainty_in_words(hopped: Hopped, *, appliance_ids: Sequence[str], names: Sequence[str]) -> Certainty:
+def certainty_in_words(
+    hopped: Disaggregation, *, appliance_ids: Sequence[str], names: Sequence[str]
+) -> Certainty:
     """The verdict on a week, with ids and names in the order of the solution's features."""
     groups = indistinguishable(hopped)
     in_doubt = {k for group in groups for k in group}
@@ -37,24 +39,25 @@ def certainty_in_words(hopped: Hopped, *, appliance_ids: Sequence[str], names: S
         for i, j, pdc in pairs
         if any({i, j} <= set(g) for g in groups)
     ]
-    verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[hopped.identifiable]
+    diagnosis = hopped.diagnosis
+    verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[diagnosis.identifiable]
     return Certainty(
         verdict=verdict,
         words=_verdict_words(hopped),
-        n_equivalent=hopped.n_equivalent,
-        n_equivalent_is_exact=hopped.n_equivalent_is_exact,
+        n_equivalent=int(diagnosis.n_equivalent),
+        n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
         dependencies=tuple(sentences),
         indistinguishable=tuple(tuple(appliance_ids[k] for k in group) for group in groups),
         would_settle=tuple(dict.fromkeys(settle))[:MAX_SENTENCES],
         residual_before=hopped.residual_before,
         residual_after=hopped.residual_after,
         relative_residual=hopped.relative_residual,
-        at_noise_floor=hopped.factorised.at_noise_floor,
-        notes=(*hopped.factorised.notes, *hopped.notes, *_rank_notes(hopped, names)),
+        at_noise_floor=hopped.at_noise_floor,
+        notes=(*hopped.notes, *_rank_notes(hopped, names)),
     )
 
 
-def indistinguishable(hopped: Hopped) -> list[tuple[int, ...]]:
+def indistinguishable(hopped: Disaggregation) -> list[tuple[int, ...]]:
     """Groups of features that this week's data does not separate.
 
     Two features belong together where their waveforms are the same within SAME_WAVEFORM (then nothing says
@@ -71,7 +74,7 @@ def indistinguishable(hopped: Hopped) -> list[tuple[int, ...]]:
     return [m for m in members if len(m) > 1]
 
 
-def _same_waveform(hopped: Hopped) -> set[tuple[int, int]]:
+def _same_waveform(hopped: Disaggregation) -> set[tuple[int, int]]:
     """Pairs (i, j), i < j, of features whose waveforms are the same within SAME_WAVEFORM."""
     W = hopped.solution.W
     sizes = np.linalg.norm(W, axis=1)
@@ -83,7 +86,7 @@ def _same_waveform(hopped: Hopped) -> set[tuple[int, int]]:
     }
 
 
-def _mixed_up(hopped: Hopped) -> set[tuple[int, int]]:
+def _mixed_up(hopped: Disaggregation) -> set[tuple[int, int]]:
     """Each feature in doubt with the one that it is most likely mixed up with.
 
     Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
@@ -92,7 +95,7 @@ def _mixed_up(hopped: Hopped) -> set[tuple[int, int]]:
     Z = hopped.solution.Z
     pairs = [(i, j) for i, j, _ in _telling_pairs(hopped)]
     found = set()
-    for k in np.flatnonzero(hopped.support < SURE_SUPPORT).tolist():
+    for k in np.flatnonzero(hopped.hop.support < SURE_SUPPORT).tolist():
         partners = [i + j - k for i, j in pairs if k in (i, j)]
         if partners:
             other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))
@@ -100,10 +103,10 @@ def _mixed_up(hopped: Hopped) -> set[tuple[int, int]]:
     return found
 
 
-def _telling_pairs(hopped: Hopped) -> list[tuple[int, int, Pdc]]:
+def _telling_pairs(hopped: Disaggregation) -> list[tuple[int, int, Pdc]]:
     """The dependencies that say something: what is always on, or all but, hosts everything."""
     steady = set(np.flatnonzero(hopped.solution.Z.mean(axis=0) >= ALWAYS_ON_SHARE).tolist())
-    return [(i, j, Pdc[name]) for i, j, name in hopped.dependencies if not {i, j} & steady]
+    return [(i, j, pdc) for i, j, pdc in hopped.diagnosis.dependencies if not {i, j} & steady]
 
 
 def _dependency_words(i: int, j: int, pdc: Pdc, names: Sequence[str]) -> str:
@@ -125,23 +128,24 @@ def _settling_words(i: int, j: int, pdc: Pdc, names: Sequence[str], *, alike: bo
     return f"one hour with {names[part]} on and {names[host]} off"
 
 
-def _verdict_words(hopped: Hopped) -> str:
-    if hopped.identifiable:
+def _verdict_words(hopped: Disaggregation) -> str:
+    diagnosis = hopped.diagnosis
+    if diagnosis.identifiable:
         return (
             "There is one explanation only: no other set of appliances and times fits this week's "
             "measurements equally well. This is proved, not estimated."
         )
-    if hopped.identifiable is None:
+    if diagnosis.identifiable is None:
         return (
             "Whether another set of appliances and times fits equally well could not be decided within the "
             "search budget; the explanation shown is the most plausible one found."
         )
-    bound = "exactly" if hopped.n_equivalent_is_exact else "at least"
-    many = hopped.n_equivalent >= 10**9
-    how_many = "more than a billion" if many else f"{bound} {hopped.n_equivalent:,}"
+    bound = "exactly" if diagnosis.n_equivalent_is_exact else "at least"
+    many = diagnosis.n_equivalent >= 10**9
+    how_many = "more than a billion" if many else f"{bound} {int(diagnosis.n_equivalent):,}"
     reason = (
         "mostly because part of the house is always on, so that any appliance could be read upside down"
-        if hopped.bias_features
+        if diagnosis.bias_features
         else "because some appliances never ran without, or never beside, another"
     )
     return (
@@ -150,20 +154,22 @@ def _verdict_words(hopped: Hopped) -> str:
     )
 
 
-def _rank_notes(hopped: Hopped, names: Sequence[str]) -> list[str]:
+def _rank_notes(hopped: Disaggregation, names: Sequence[str]) -> list[str]:
     notes = []
-    K = hopped.solution.K
-    if hopped.rank_W < K:
+    K, diagnosis = hopped.solution.K, hopped.diagnosis
+    # What varies was no part of the diagnosis; its times and its waveform are its own.
+    rank_Z, rank_W = diagnosis.rank_Z + hopped.n_varying, (diagnosis.rank_W or 0) + hopped.n_varying
+    if rank_W < K:
         notes.append(
-            f"The {K} waveforms span only {hopped.rank_W} independent shapes (heaters all draw the same "
+            f"The {K} waveforms span only {rank_W} independent shapes (heaters all draw the same "
             "shape): such appliances are told apart by their size alone."
         )
-    if hopped.rank_Z < K:
+    if rank_Z < K:
         notes.append(
-            f"The on and off times of the {K} appliances are not independent (rank {hopped.rank_Z}): some "
+            f"The on and off times of the {K} appliances are not independent (rank {rank_Z}): some "
             "always switch together, and their sizes cannot be separated with certainty."
         )
-    if len(hopped.bias_features) > 1:
-        listed = ", ".join(names[k] for k in hopped.bias_features)
+    if len(diagnosis.bias_features) > 1:
+        listed = ", ".join(names[k] for k in diagnosis.bias_features)
         notes.append(f"More than one appliance never switches, and the data cannot separate them: {listed}.")
     return notes

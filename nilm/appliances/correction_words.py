@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 
 from lfm import CorrectionKind, Solution
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.solutions import Hopped, Terms
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Correction
 
 FloatArray = NDArray[np.float64]
+Terms = tuple[tuple[int, float], ...]  # (feature of the baseline, coefficient)
 
 
 def corrections_in_words(
-    hopped: Hopped, appliance_ids: Sequence[str], voltage_v: FloatArray
+    hopped: Disaggregation, appliance_ids: Sequence[str], voltage_v: FloatArray
 ) -> tuple[Correction, ...]:
     """The changed features of a hopped week in words; ids in the order of its features, voltage_v (D,)."""
-    before, after = hopped.factorised.solution, hopped.solution
+    before, after = hopped.baseline, hopped.solution
     watts_before = np.round(before.W @ voltage_v / len(voltage_v), 3)
     watts_after = np.round(after.W @ voltage_v / len(voltage_v), 3)
     found = []
-    for k, (kind_name, on, feature) in enumerate(hopped.corrections):
-        kind = CorrectionKind(kind_name)
+    for k, change in enumerate(hopped.hop.corrections):
+        kind, on, feature = change.kind, change.on_terms, change.feature_terms
         if kind is CorrectionKind.UNCHANGED:
             continue
         j = _counterpart(before, kind, on)

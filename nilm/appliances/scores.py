@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm import hamming_error
 from nilm.appliances.energy_assigned import energy_rightly_assigned
-from nilm.disaggregate.solutions import sizes
+from nilm.disaggregate.disaggregation import sizes
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
 from nilm.recordings.submeters import Submeter

@@ -4,14 +4,16 @@ Owns the choice of estimator, what happens to rows that are unfit for a fit, and
 kept. It works on arrays; `nilm.disaggregate.steps` does the same from file to file.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import block_diag
 
 from lfm import (
+    Correction,
+    CorrectionKind,
     Hop,
-    Identifiability,
     Solution,
     at_noise_floor,
     diagnose,
@@ -21,6 +23,7 @@ from lfm import (
 )
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import probability, read_evidence
+from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES, Callback, check_components, check_estimator, warmer
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
@@ -33,7 +36,6 @@ from nilm.disaggregate.house_priors import (
     paper_priors,
     price,
 )
-from nilm.disaggregate.solutions import sizes
 from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage
 from nilm.errors import NothingUsableError, OptionError
@@ -56,53 +58,6 @@ UNSEEN_WORDS = (
 )
 MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
 NO_WARM_START = "The appliances of the week before were not tried."
-
-
-@dataclass(frozen=True, eq=False)
-class Factorisation:
-    """What the estimator found, before any hop."""
-
-    solution: Solution  # Z (M, K), W (K, D) amperes
-    row: NDArray[np.int64]  # (M,) rows of the input that could be fitted or decoded
-    in_fit: NDArray[np.bool_]  # (M,) False for a row decoded afterwards
-    gap_before: NDArray[np.bool_]  # (M,)
-    estimator: str
-    at_noise_floor: bool | None
-    feeds_in: bool
-    notes: tuple[str, ...]
-    # (M, V) sizes of the last V features, which vary, in units of their W: 0 where they are off, 1 on the
-    # average of the rows where they are on. None where every feature is on or off.
-    amplitude: FloatArray | None = None
-    left_over: float = 0.0  # share of the energy that is not explained
-
-    def switched(self) -> "Factorisation":
-        """The features that are on or off; itself where no feature varies."""
-        if self.amplitude is None:
-            return self
-        n = self.solution.K - self.amplitude.shape[1]
-        return replace(self, solution=Solution(self.solution.Z[:, :n], self.solution.W[:n]), amplitude=None)
-
-
-@dataclass(frozen=True, eq=False)
-class Disaggregation:
-    """Who was on when, and what each draws."""
-
-    baseline: Solution  # the estimator's, over the rows `row`
-    hop: Hop  # over the rows of the fit, without a generator that varies
-    solution: Solution  # the hopped one, over the rows `row`
-    diagnosis: Identifiability  # of what was hopped
-    watts: FloatArray  # (K,) mean of voltage × current
-    priors: str  # what decided between equivalent explanations, in words
-    row: NDArray[np.int64]  # (M,) rows of the input
-    in_fit: NDArray[np.bool_]  # (M,)
-    at_noise_floor: bool | None
-    feeds_in: bool
-    notes: tuple[str, ...]
-    power_w: FloatArray  # (M, K) watts of every appliance in every row, what is always on among them
-    left_over: float  # share of the energy that is not explained
-    evidence: FloatArray  # (K, …) what `sure` was read from; see `nilm.disaggregate.confidence`
-    sure: FloatArray  # (K,) probability that each is one real appliance with these times and this energy
-    amplitude: FloatArray | None = None  # (M, V) of the last features; see `Factorisation`
 
 
 def disaggregate(
@@ -132,10 +87,12 @@ def disaggregate(
         times = np.datetime64(0, "ns") + np.arange(len(current)) * np.timedelta64(
             round(interval_s * 1e9), "ns"
         )
-    factorisation = factorise(
+    gap_before = gaps_before(times, interval_s, slack_s=interval_s / 2)
+    factorised = factorise(
         current,
         voltage,
-        gap_before=gaps_before(times, interval_s, slack_s=interval_s / 2),
+        gap_before=gap_before,
+        interval_s=interval_s,
         components=components,
         estimator=estimator,
         seed=seed,
@@ -143,7 +100,7 @@ def disaggregate(
         warm_start=warm_start,
         callback=callback,
     )
-    return hop_house(factorisation, current, voltage, prior=prior, seed=seed)
+    return hop_house(factorised, current, voltage, gap_before=gap_before, prior=prior, seed=seed)
 
 
 def factorise(
@@ -151,13 +108,14 @@ def factorise(
     voltage: FloatArray,
     *,
     gap_before: NDArray[np.bool_],
+    interval_s: float = 120,
     components: int | str = "auto",
     estimator: str = "auto",
     seed: int = 0,
     fit_for_use: ArrayLike | None = None,
     warm_start: ArrayLike | None = None,
     callback: Callback | None = None,
-) -> Factorisation:
+) -> Factorised:
     """The estimator's solution for current (N, D) with voltage (D,) or (N, D); see `disaggregate`."""
     name = check_estimator(estimator)
     check_components(components)
@@ -232,12 +190,13 @@ def factorise(
         solution = Solution(
             np.column_stack([solution.Z, (amplitude != 0).astype(np.uint8)]), np.vstack([solution.W, shapes])
         )
-    return Factorisation(
-        solution=solution,
+    return Factorised(
+        baseline=solution,
         row=row,
         in_fit=use[row],
-        gap_before=_gaps_of(row, gap_before),
+        interval_s=float(interval_s),
         estimator=name,
+        seed=seed,
         at_noise_floor=at_floor,
         feeds_in=feeding,
         notes=tuple(notes),
@@ -247,33 +206,34 @@ def factorise(
 
 
 def hop_house(
-    factorisation: Factorisation,
+    factorised: Factorised,
     current: FloatArray,
     voltage: FloatArray,
     *,
+    gap_before: NDArray[np.bool_],
     prior: str = "house",
     seed: int = 0,
 ) -> Disaggregation:
-    """The most plausible equivalent of a factorisation of `current` (N, D), by the prior "house" or "paper".
+    """The most plausible equivalent of what was found in `current` (N, D), by the prior "house" or "paper".
 
     The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
     choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
     """
     if prior not in PRIORS:
         raise OptionError(f"prior must be one of {', '.join(PRIORS)}; got {prior!r}")
-    whole, amplitude, generator = factorisation, factorisation.amplitude, factorisation.feeds_in
+    whole, amplitude, generator = factorised, factorised.amplitude, factorised.feeds_in
     whole_current = current
     if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
-        current[whole.row] -= amplitude @ whole.solution.W[-amplitude.shape[1] :]
+        current[whole.row] -= amplitude @ whole.baseline.W[-amplitude.shape[1] :]
         generator = feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
-        factorisation = whole.switched()
-    fitted = factorisation.in_fit
-    rows = factorisation.row[fitted]
+        factorised = whole.switched()
+    fitted = factorised.in_fit
+    rows = factorised.row[fitted]
     mean_v = _per_row(voltage, rows).mean(axis=0)
-    gaps = _gaps_of(np.flatnonzero(fitted), factorisation.gap_before)
+    gaps = _gaps_of(rows, gap_before)
     X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
-    baseline = Solution(factorisation.solution.Z[fitted], factorisation.solution.W)
+    baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
     sun = amplitude is not None and whole.feeds_in
     sign = {"feeds_in": generator, "in_the_sun": sun}
     priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
@@ -282,7 +242,7 @@ def hop_house(
     nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
     candidates = None if nodes == MAX_NODES else enumerate_candidates(baseline.Z, max_nodes=nodes)
     found = hop(baseline, priors=priors, X=X, rng=rng, candidates=candidates)
-    notes = list(factorisation.notes)
+    notes = list(factorised.notes)
     if prior == "house":
         evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
         # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
@@ -294,41 +254,62 @@ def hop_house(
     if not found.complete:
         notes.append("The search for equivalent explanations ended at its budget; there may be more.")
     # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
-    Z = found.solution.Z[rows_with_state(baseline.Z, factorisation.solution.Z)]
+    Z = found.solution.Z[rows_with_state(baseline.Z, factorised.baseline.Z)]
     W = found.solution.W
     if amplitude is not None:
-        varying = whole.solution.W[-amplitude.shape[1] :]
-        Z = np.column_stack([Z, whole.solution.Z[:, -amplitude.shape[1] :]])
+        varying = whole.baseline.W[-amplitude.shape[1] :]
+        Z = np.column_stack([Z, whole.baseline.Z[:, -amplitude.shape[1] :]])
         W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
+    whole_hop = _with_varying(found, Solution(Z, W))
     watts = W @ mean_v / len(mean_v)
-    n_varying = 0 if amplitude is None else amplitude.shape[1]
-    size = sizes(Z, amplitude)
     seen = read_evidence(
         whole_current[whole.row],
         W,
-        size,
+        sizes(Z, amplitude),
         watts,
-        np.append(found.support, np.ones(n_varying)),
+        whole_hop.support,
         left_over=whole.left_over,
-        n_varying=n_varying,
+        n_varying=whole.n_varying,
+    )
+    seen_in_fit = whole_current[rows]
+    before, after = (
+        float(np.linalg.norm(seen_in_fit - (sizes(s.Z, amplitude) @ s.W)[fitted]))
+        for s in (whole.baseline, whole_hop.solution)
     )
     return Disaggregation(
-        baseline=whole.solution,
-        hop=found,
-        solution=Solution(Z, W),
+        **vars(whole) | {"notes": tuple(notes)},
+        hop=whole_hop,
         diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
         watts=watts,
-        priors=words,
-        row=factorisation.row,
-        in_fit=fitted,
-        at_noise_floor=factorisation.at_noise_floor,
-        feeds_in=whole.feeds_in,
-        notes=tuple(notes),
-        amplitude=amplitude,
-        power_w=size * watts,
         evidence=seen,
         sure=probability(seen),
-        left_over=whole.left_over,
+        priors=words,
+        residual_before=before,
+        residual_after=after,
+        relative_residual=after / max(float(np.linalg.norm(seen_in_fit)), np.finfo(float).tiny),
+    )
+
+
+def _with_varying(found: Hop, solution: Solution) -> Hop:
+    """A hop between features that are on or off, as one of `solution`, whose other, last features vary.
+
+    Those are in every equivalent explanation as they were found.
+    """
+    n = found.solution.K
+    last = range(n, solution.K)
+    itself = [((k, 1.0),) for k in last]
+    return replace(
+        found,
+        solution=solution,
+        U=block_diag(found.U, np.eye(len(last))),
+        support=np.append(found.support, np.ones(len(last))),
+        corrections=(
+            *found.corrections,
+            *(
+                Correction(k, CorrectionKind.UNCHANGED, terms, terms, exact=True)
+                for k, terms in zip(last, itself, strict=True)
+            ),
+        ),
     )
 
 

@@ -7,25 +7,16 @@ options and code give the same bytes, and a step whose outputs are current does 
 
 import hashlib
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.linalg import block_diag
 
-from lfm import CorrectionKind, Solution
 from nilm import versions
 from nilm.appliances.catalogue import read_catalogue
+from nilm.disaggregate.disaggregation import load_factorised, save_solution
 from nilm.disaggregate.estimate import Callback, check_components, check_estimator
-from nilm.disaggregate.house import PRIORS, Disaggregation, Factorisation, factorise, hop_house
-from nilm.disaggregate.solutions import (
-    Factorised,
-    Hopped,
-    load_factorised,
-    save_factorised,
-    save_hopped,
-    sizes,
-)
+from nilm.disaggregate.house import PRIORS, factorise, hop_house
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.files import digest, remove_stale
 from nilm.manifest import Step, record, why_redo
@@ -96,6 +87,7 @@ def factorise_week(
         table.current_a.astype(np.float64),
         table.voltage_v.astype(np.float64),
         gap_before=table.gap_before,
+        interval_s=float(table.interval_s),
         components=options.components,
         estimator=options.estimator,
         seed=options.seed,
@@ -103,29 +95,14 @@ def factorise_week(
         warm_start=warm_start,
         callback=callback,
     )
-    log.info("%s %s: %d appliances in %d rows", house, week, found.solution.K, found.solution.N)
-    factorised = Factorised(
-        solution=found.solution,
-        row=found.row,
-        in_fit=found.in_fit,
-        house=house,
-        week=week,
-        interval_s=float(table.interval_s),
-        estimator=found.estimator,
-        seed=options.seed,
-        at_noise_floor=found.at_noise_floor,
-        feeds_in=found.feeds_in,
-        notes=found.notes,
-        amplitude=found.amplitude,
-        left_over=found.left_over,
-    )
-    save_factorised(out_path, factorised)
+    log.info("%s %s: %d appliances in %d rows", house, week, found.baseline.K, found.baseline.N)
+    save_solution(out_path, replace(found, house=house, week=week))
     record(out_path.parent / "manifest.json", step, [out_path])
     return out_path
 
 
 def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, waveforms_path: Path) -> Path:
-    """`out_path`, after it holds the most plausible equivalent solution with its diagnosis (a `Hopped`)."""
+    """`out_path`, after it holds the week's `Disaggregation`: the most plausible equivalent solution."""
     inputs = {"factorised": digest(factorised_path), "waveforms": digest(waveforms_path)}
     step = Step("hop", inputs, asdict(options), versions.HOP)
     factorised = load_factorised(factorised_path)
@@ -134,68 +111,17 @@ def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, wave
     table = read_week(waveforms_path)
     if len(factorised.row) == 0 or int(factorised.row.max()) >= len(table):
         raise InputFileError(f"{factorised_path} is not of {waveforms_path}: factorise the week again")
-    current = table.current_a.astype(np.float64)
     found = hop_house(
-        Factorisation(
-            solution=factorised.solution,
-            row=factorised.row,
-            in_fit=factorised.in_fit,
-            gap_before=table.take(factorised.row).gap_before,
-            estimator=factorised.estimator,
-            at_noise_floor=factorised.at_noise_floor,
-            feeds_in=factorised.feeds_in,
-            notes=factorised.notes,
-            amplitude=factorised.amplitude,
-            left_over=factorised.left_over,
-        ),
-        current,
+        factorised,
+        table.current_a.astype(np.float64),
         table.voltage_v.astype(np.float64),
+        gap_before=table.gap_before,
         prior=options.prior,
         seed=options.seed,
     )
-    save_hopped(out_path, _hopped(factorised, found, current[factorised.row[factorised.in_fit]]))
+    save_solution(out_path, found)
     record(out_path.parent / "manifest.json", step, [out_path])
     return out_path
-
-
-def _hopped(factorised: Factorised, found: Disaggregation, X: FloatArray) -> Hopped:
-    diagnosis = found.diagnosis
-    assert diagnosis.rank_W is not None
-    fitted = factorised.in_fit
-
-    def residual(solution: Solution) -> float:
-        return float(np.linalg.norm(X - (sizes(solution.Z, found.amplitude) @ solution.W)[fitted]))
-
-    before, after = residual(factorised.solution), residual(found.solution)
-    U, support = found.hop.U, found.hop.support
-    corrections = [(c.kind.value, c.on_terms, c.feature_terms) for c in found.hop.corrections]
-    varying = 0 if found.amplitude is None else found.amplitude.shape[1]
-    for _ in range(varying):  # it is in every explanation as it was found
-        U, support = block_diag(U, [1.0]), np.append(support, 1.0)
-        itself = ((len(corrections), 1.0),)
-        corrections.append((CorrectionKind.UNCHANGED.value, itself, itself))
-    return Hopped(
-        factorised=factorised,
-        solution=found.solution,
-        U=U,
-        support=support,
-        sure=found.sure,
-        corrections=tuple(corrections),
-        priors=found.priors,
-        objective_before=float(found.hop.objective_before),
-        objective_after=float(found.hop.objective_after),
-        residual_before=before,
-        residual_after=after,
-        relative_residual=after / max(float(np.linalg.norm(X)), np.finfo(float).tiny),
-        identifiable=diagnosis.identifiable,
-        n_equivalent=int(diagnosis.n_equivalent),
-        n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
-        dependencies=tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
-        bias_features=diagnosis.bias_features,
-        rank_Z=diagnosis.rank_Z + varying,
-        rank_W=diagnosis.rank_W + varying,
-        notes=found.notes[len(factorised.notes) :],
-    )
 
 
 def _warm_start(catalogue_path: Path | None, house: str, week: str) -> FloatArray | None:

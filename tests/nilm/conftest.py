@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from lfm import Solution
-from nilm.disaggregate.solutions import Factorised, Hopped
+from lfm import Correction, CorrectionKind, Hop, Identifiability, Solution
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.files import write_json
 from nilm.paths import WeekPaths
@@ -118,46 +118,75 @@ class WeekOnDisk:
 
 
 @pytest.fixture(scope="session")
-def hopped_week() -> Callable[..., Hopped]:
-    """A hopped week with nothing corrected, whose other fields `changes` may set; baseline: the solution."""
+def hopped_week() -> Callable[..., Disaggregation]:
+    """A hopped week with nothing corrected, whose baseline is the solution unless another is given.
 
-    def make(solution: Solution, baseline: Solution | None = None, **changes: Any) -> Hopped:
+    `changes` set fields of the record, of its hop or of its diagnosis.
+    """
+
+    def make(solution: Solution, baseline: Solution | None = None, **changes: Any) -> Disaggregation:
         K = solution.K
-        factorised = Factorised(
-            solution=baseline or solution,
-            row=np.arange(solution.N),
-            in_fit=np.ones(solution.N, bool),
-            house="house_1",
-            week="2015-wk01",
-            interval_s=120.0,
-            estimator="switching",
-            seed=0,
-            at_noise_floor=True,
-            feeds_in=False,
-            notes=("from the fit",),
-        )
-        found = Hopped(
-            factorised=factorised,
+        own = [((k, 1.0),) for k in range(K)]
+        hop = Hop(
             solution=solution,
             U=np.eye(K),
-            sure=np.full(K, 0.9),
-            support=np.ones(K),
-            corrections=tuple(("unchanged", ((k, 1.0),), ((k, 1.0),)) for k in range(K)),
-            priors="appliances consume",
             objective_before=1.0,
             objective_after=1.0,
-            residual_before=1.0,
-            residual_after=1.0,
-            relative_residual=0.01,
+            trace=np.ones(1),
+            support=np.ones(K),
+            support_is_exact=True,
+            corrections=tuple(
+                Correction(k, CorrectionKind.UNCHANGED, terms, terms, exact=True)
+                for k, terms in enumerate(own)
+            ),
+            complete=True,
+        )
+        diagnosis = Identifiability(
             identifiable=False,
+            reason="made for a test",
+            witness=None,
             n_equivalent=3,
             n_equivalent_is_exact=True,
+            n_equivalent_at_most=3,
+            candidates=None,
             dependencies=(),
             bias_features=(0,),
+            full_rows=False,
             rank_Z=K,
             rank_W=K,
+            integer_certificate=True,
+            lattice_index=1,
+            column_dependences=(),
         )
-        return replace(found, **changes)
+
+        def changed(record: Any) -> Any:
+            return replace(record, **{n: changes.pop(n) for n in vars(record).keys() & changes.keys()})
+
+        return Disaggregation(
+            **{
+                "baseline": baseline or solution,
+                "row": np.arange(solution.N),
+                "in_fit": np.ones(solution.N, bool),
+                "house": "house_1",
+                "week": "2015-wk01",
+                "interval_s": 120.0,
+                "estimator": "switching",
+                "seed": 0,
+                "at_noise_floor": True,
+                "feeds_in": False,
+                "notes": ("from the fit",),
+                "hop": changed(hop),
+                "diagnosis": changed(diagnosis),
+                "watts": np.ones(K),
+                "evidence": np.zeros((K, 1)),
+                "sure": np.full(K, 0.9),
+                "priors": "appliances consume",
+                "residual_before": 1.0,
+                "residual_after": 1.0,
+                "relative_residual": 0.01,
+            }
+            | changes
+        )
 
     return make
 

@@ -9,7 +9,7 @@ from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.appliances.catalogue import Look, Sighting
 from nilm.appliances.naming import Name, SubmeterMatch
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.simulate.house import simulated_house
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
@@ -20,19 +20,19 @@ OBSERVED_S = float(ROW_S.sum())
 
 
 @pytest.fixture(scope="module")
-def week(hopped_week) -> Hopped:
+def week(hopped_week) -> Disaggregation:
     return hopped_week(Solution(HOUSE.Z, HOUSE.W), support=np.linspace(0.4, 1.0, K))
 
 
-def loads_of(week: Hopped):
+def loads_of(week: Disaggregation):
     return measure_loads(week, HOUSE.start_utc, ROW_S, HOUSE.voltage_v, options=ActivationOptions())
 
 
-def parts_of(week: Hopped, ids: list[str], analyst: AnalystNotes | None = None):
+def parts_of(week: Disaggregation, ids: list[str], analyst: AnalystNotes | None = None):
     return suggested_parts(week, HOUSE.start_utc, ROW_S, ids, analyst or AnalystNotes())
 
 
-def test_loads_are_measured_as_the_house_was_made(week: Hopped) -> None:
+def test_loads_are_measured_as_the_house_was_made(week: Disaggregation) -> None:
     for k, load in enumerate(loads_of(week)):
         assert load.active_w == pytest.approx(HOUSE.watts[k], abs=1e-3)
         assert load.kind == HOUSE.kinds[k]
@@ -40,7 +40,7 @@ def test_loads_are_measured_as_the_house_was_made(week: Hopped) -> None:
         assert load.energy_kwh == pytest.approx(HOUSE.Z[:, k].sum() * HOUSE.watts[k] / 30_000, abs=1e-4)
 
 
-def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped, hopped_week) -> None:
+def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Disaggregation, hopped_week) -> None:
     sun = np.zeros(len(HOUSE.Z), np.uint8)
     for k in (3, 4, 5, 6):  # washing machine, its heater, television and amplifier run in the sun alone
         sun |= HOUSE.Z[:, k]
@@ -48,7 +48,7 @@ def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped,
     amplitude /= amplitude[sun == 1].mean()
     both = Solution(np.column_stack([HOUSE.Z, sun]), np.vstack([HOUSE.W, -HOUSE.W[2]]))
     steady = hopped_week(both)
-    varying = replace(steady, factorised=replace(steady.factorised, amplitude=amplitude[:, None]))
+    varying = replace(steady, amplitude=amplitude[:, None])
     *others, generator = loads_of(varying)
     assert all(load.amplitude is None for load in others)
     assert generator.kind == "generator"
@@ -61,7 +61,9 @@ def test_a_generator_that_varies_has_its_own_energies_and_no_parts(week: Hopped,
     assert 7 in {p.host for p in parts_of(steady, ids).values()}
 
 
-def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_description(week: Hopped) -> None:
+def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_description(
+    week: Disaggregation,
+) -> None:
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = matches[2] = SubmeterMatch("fridge_freezer", 12, 0.9)
     analyst = AnalystNotes({"A03": "Our kettle"})
@@ -73,7 +75,7 @@ def test_the_analyst_comes_before_the_submeter_and_the_submeter_before_the_descr
     assert len({name for name, _, _ in names}) == K
 
 
-def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> None:
+def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Disaggregation) -> None:
     loads = loads_of(week)
 
     def named(k: int, name: str, *, source: str, scale: float = 1.0, kind: str = "") -> str:
@@ -93,7 +95,7 @@ def test_a_name_of_an_earlier_week_stays_as_long_as_it_is_true(week: Hopped) -> 
     assert named(2, "taken back", source="analyst") == "description"
 
 
-def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
+def test_an_earlier_name_that_another_has_now_is_given_up(week: Disaggregation) -> None:
     loads = loads_of(week)
     matches: list[SubmeterMatch | None] = [None] * K
     matches[1] = SubmeterMatch("washing_machine", 5, 0.9)  # it measures the machine, not its heater alone
@@ -103,7 +105,7 @@ def test_an_earlier_name_that_another_has_now_is_given_up(week: Hopped) -> None:
     assert names[2][1] == "description"
 
 
-def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) -> None:
+def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Disaggregation) -> None:
     loads = loads_of(week)
     names = [Name(name, "analyst") for name in HOUSE.names]
     found = build_appliances(
@@ -128,10 +130,10 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Hopped) 
     assert amplifier not in parts_of(week, IDS, undone)
 
 
-def test_a_gap_is_taken_out_of_every_activation(week: Hopped) -> None:
+def test_a_gap_is_taken_out_of_every_activation(week: Disaggregation) -> None:
     kept = np.delete(np.arange(len(HOUSE.Z)), np.arange(1000, 1500))
     solution = Solution(HOUSE.Z[kept], HOUSE.W)
-    cut = replace(week, solution=solution)
+    cut = replace(week, hop=replace(week.hop, solution=solution))
     start = HOUSE.start_utc[kept]
     for load in measure_loads(cut, start, ROW_S[kept], HOUSE.voltage_v, options=ActivationOptions()):
         assert sum(a.duration_s for a in load.activations) == 120 * int(load.on.sum())

@@ -5,7 +5,7 @@ import pytest
 
 from lfm import Solution, diagnose
 from nilm.appliances.certainty import certainty_in_words, indistinguishable
-from nilm.disaggregate.solutions import Hopped
+from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.simulate.house import House, simulated_house
 
 HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
@@ -13,25 +13,16 @@ HOUSE = simulated_house(seed=1, days=7, n_appliances=7, n_points=64)
 
 @pytest.fixture
 def hopped(hopped_week):
-    """A house as found, with its diagnosis; `changes` are fields of the hopped week."""
+    """A house as found, with its diagnosis; `changes` as those of `hopped_week`."""
 
-    def make(house: House = HOUSE, **changes: object) -> Hopped:
+    def make(house: House = HOUSE, **changes: object) -> Disaggregation:
         diagnosis = diagnose(house.Z, house.W)
-        known = {
-            "identifiable": diagnosis.identifiable,
-            "n_equivalent": int(diagnosis.n_equivalent),
-            "n_equivalent_is_exact": diagnosis.n_equivalent_is_exact,
-            "dependencies": tuple((i, j, pdc.name) for i, j, pdc in diagnosis.dependencies),
-            "bias_features": diagnosis.bias_features,
-            "rank_Z": diagnosis.rank_Z,
-            "rank_W": diagnosis.rank_W or 0,
-        }
-        return hopped_week(Solution(house.Z, house.W), **known | changes)
+        return hopped_week(Solution(house.Z, house.W), **vars(diagnosis) | changes)
 
     return make
 
 
-def words(week: Hopped):
+def words(week: Disaggregation):
     ids = [f"A{k + 1:02d}" for k in range(week.solution.K)]
     return certainty_in_words(week, appliance_ids=ids, names=HOUSE.names)
 
@@ -90,7 +81,7 @@ def test_verdicts(hopped, identifiable: bool | None, verdict: str, phrase: str) 
 
 
 def test_more_than_a_billion_explanations_are_not_counted_out(hopped) -> None:
-    found = words(replace(hopped(identifiable=False), n_equivalent=10**12, n_equivalent_is_exact=False))
+    found = words(hopped(identifiable=False, n_equivalent=10**12, n_equivalent_is_exact=False))
     assert "allow more than a billion explanations" in found.words
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from lfm import Solution
+from nilm.disaggregate.disaggregation import sizes
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.generator import Generator, find_generator
-from nilm.disaggregate.solutions import sizes
 from nilm.simulate.house import drop_rows, observe, simulated_house
 from nilm.simulate.solar import with_solar
 

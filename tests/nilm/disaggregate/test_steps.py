@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, write_catalogue
-from nilm.disaggregate.solutions import load_factorised, load_hopped
+from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
 from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.recordings.tables import read_week, write_week
@@ -31,12 +31,12 @@ def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
     factorised = factorise(week)
     hopped_path = week.solutions / "hopped.npz"
     hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
-    hopped = load_hopped(hopped_path)
-    rows = np.delete(np.arange(len(week.house.Z)), range(100, 130))[hopped.factorised.row]
+    hopped = load_disaggregation(hopped_path)
+    rows = np.delete(np.arange(len(week.house.Z)), range(100, 130))[hopped.row]
     order = [week.house.Z[rows, k].tobytes() for k in range(5)]
     assert {hopped.solution.Z[:, k].tobytes() for k in range(hopped.solution.K)} == set(order)
     assert hopped.residual_after == pytest.approx(hopped.residual_before, rel=1e-6)
-    assert hopped.factorised.at_noise_floor
+    assert hopped.at_noise_floor
     stamps = {p: p.stat().st_mtime_ns for p in week.solutions.iterdir()}
     factorise(week)
     hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
@@ -46,7 +46,7 @@ def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
     hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
     assert hopped_path.read_bytes() == before
     hop_week(factorised, hopped_path, HopOptions(prior="paper"), waveforms_path=week.waveforms)
-    assert "paper" in load_hopped(hopped_path).priors
+    assert "paper" in load_disaggregation(hopped_path).priors
 
 
 def test_a_warm_start_is_taken_from_the_weeks_before_only(
@@ -65,7 +65,7 @@ def test_a_warm_start_is_taken_from_the_weeks_before_only(
     write_catalogue(week.catalogue, Catalogue(week.name, {"2015-wk04": WeekRecord("s", sightings)}))
     warm = load_factorised(factorise(week, warm_start=True))
     assert any("carried over" in n for n in warm.notes)
-    np.testing.assert_array_equal(warm.solution.Z, house.Z)
+    np.testing.assert_array_equal(warm.baseline.Z, house.Z)
 
 
 def test_a_week_without_rows_is_an_error_that_names_the_file(
