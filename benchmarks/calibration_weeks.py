@@ -7,7 +7,7 @@ habits, so `house` names the real house behind a week: it is reported with a map
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from nilm.simulate.grid import Conditions
 from nilm.simulate.habits import observe_habits, read_habits
 from nilm.simulate.house import House, simulated_house
 from nilm.simulate.lifelike import lifelike_house
-from nilm.simulate.signal import signal_of
+from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
 
 NOISE_A = 0.005 / np.sqrt(10)
@@ -55,6 +55,8 @@ class TrueWeek:
     start_utc: np.ndarray  # (N,)
     interval_s: float
     truth_w: np.ndarray  # (N, L) watts of every load, then of every machine that has several
+    names: tuple[str, ...]  # (L,)
+    standby_w: float  # what all loads draw at least, but for 2% of their time
 
 
 def weeks_of(kind: str, *, report: bool, share: float, data: Path) -> Iterator[tuple[str, int, str]]:
@@ -98,34 +100,58 @@ def recorded(
 ) -> TrueWeek:
     """A simulated house as a week of rows."""
     signal = signal_of(house, conditions, rng, profile=profile)
-    current = signal.cycles_a(house.row_s)
+    return recorded_at(name, kind, signal, house.row_s, rng)
+
+
+def recorded_at(
+    name: str, kind: str, signal: Signal, row_s: np.ndarray, rng: np.random.Generator
+) -> TrueWeek:
+    """What a meter sees at these instants, `row_s` (N,) seconds after the first, evenly spaced."""
+    house = signal.house
+    current = signal.cycles_a(row_s)
     current += NOISE_A * rng.standard_normal(current.shape)
-    watts = signal.watts(house.row_s)
+    watts = signal.watts(row_s)
+    loads = _summed(watts, house.names)
+    machines = _machines(watts, house)
     return TrueWeek(
         name=name,
         set=kind,
         house=f"simulated {name}",
         current_a=current,
-        voltage_v=np.outer(signal.level(house.row_s), house.voltage_v),
-        start_utc=house.start_utc,
-        interval_s=house.interval_s,
-        truth_w=np.column_stack([_summed(watts, house.names), *_machines(watts, house)]),
+        voltage_v=np.outer(signal.level(row_s), house.voltage_v),
+        start_utc=house.start_utc[0] + np.rint(row_s * 1e9).astype("timedelta64[ns]"),
+        interval_s=float(row_s[1] - row_s[0]),
+        truth_w=np.column_stack([loads, *machines.values()]),
+        standby_w=standby(loads),
+        names=(*dict.fromkeys(house.names), *machines),
     )
+
+
+def standby(loads_w: np.ndarray) -> float:
+    """Watts that the loads (N, L) draw together at all times, generators aside."""
+    return float(np.maximum(np.percentile(loads_w, 2, axis=0), 0.0).sum())
 
 
 def _summed(watts: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     """Columns of one name are one load."""
     return np.column_stack(
-        [watts[:, [k for k, other in enumerate(names) if other == name]].sum(axis=1) for name in dict.fromkeys(names)]
+        [
+            watts[:, [k for k, other in enumerate(names) if other == name]].sum(axis=1)
+            for name in dict.fromkeys(names)
+        ]
     )
 
 
-def _machines(watts: np.ndarray, house: House) -> list[np.ndarray]:
+def _machines(watts: np.ndarray, house: House) -> dict[str, np.ndarray]:
     """The watts of each machine that has several loads."""
-    loads = {machine: [] for machine in house.machines}
+    parts: dict[str, list[int]] = {machine: [] for machine in house.machines}
     for k, machine in enumerate(house.machines):
-        loads[machine].append(k)
-    return [watts[:, ks].sum(axis=1) for ks in loads.values() if len({house.names[k] for k in ks}) > 1]
+        parts[machine].append(k)
+    return {
+        machine: watts[:, ks].sum(axis=1)
+        for machine, ks in parts.items()
+        if len({house.names[k] for k in ks}) > 1
+    }
 
 
 def without_hours(week: TrueWeek, rng: np.random.Generator) -> TrueWeek:
@@ -143,15 +169,12 @@ def without_hours(week: TrueWeek, rng: np.random.Generator) -> TrueWeek:
 
 def rows_kept(week: TrueWeek, kept: np.ndarray) -> TrueWeek:
     """The week with these rows only."""
-    return TrueWeek(
-        week.name,
-        week.set,
-        week.house,
-        week.current_a[kept],
-        week.voltage_v[kept],
-        week.start_utc[kept],
-        week.interval_s,
-        week.truth_w[kept],
+    return replace(
+        week,
+        current_a=week.current_a[kept],
+        voltage_v=week.voltage_v[kept],
+        start_utc=week.start_utc[kept],
+        truth_w=week.truth_w[kept],
     )
 
 
@@ -168,4 +191,6 @@ def _real_habits(name: str, seed: int, real: str, data: Path) -> TrueWeek:
         seen.start_utc,
         seen.interval_s,
         seen.truth_w,
+        seen.names,
+        standby(seen.truth_w),
     )

@@ -1,0 +1,193 @@
+"""The maps from evidence to probability, fitted with whole houses left out; as the table of the package.
+
+Evidence is chosen one piece at a time, by the log-loss on houses that the map has not seen, until no piece
+helps. The curve that makes the logistic map a probability is a monotone one through what the map said of
+houses that it had not seen. Sets count by the root of their size, so that no kind of week rules the others.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from calibration_rows import Judged
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+
+from nilm.disaggregate.confidence import Map
+from nilm.disaggregate.evidence import EVIDENCE
+from nilm.disaggregate.run_evidence import RUN_EVIDENCE, log_odds
+
+FOLDS = 10
+REGULARISATION = 0.3  # inverse weight of the squared coefficients of scaled evidence
+LEAST_GAIN = 0.001  # nats of log-loss that one more piece of evidence must save
+MOST_PIECES = 12
+LEAST, MOST = 0.01, 0.99  # nobody is surer than this
+POINTS = 13  # of the curve
+RANGE_BINS = 5
+HELD = 0.9  # of the true energies
+
+
+def fit_tables(sets: dict[str, Judged], *, chosen: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The table of the package, fitted on these sets; `chosen` evidence where the choice is made already."""
+    whole = Judged(
+        **{f: np.concatenate([getattr(s, f) for s in sets.values()]) for f in ROW_FIELDS} | _NO_RUNS
+    )
+    weight = np.concatenate([np.full(len(s.right), len(s.right) ** -0.5) for s in sets.values()])
+    fitting = _Fitting(whole.evidence, EVIDENCE, whole.right, weight, whole.house)
+    chosen = chosen or fitting.choose()
+    appliance, said = fitting.fit(chosen)
+    run, n_runs = _fit_runs(sets, appliance)
+    return {
+        "appliances": len(whole.right),
+        "right": round(float(whole.right.mean()), 3),
+        "runs": n_runs,
+        "appliance": vars(appliance),
+        "run": vars(run),
+        "range": _ranges(said, whole, weight),
+    }
+
+
+ROW_FIELDS = ("evidence", "right", "f1", "ratio", "house", "week", "group", "load", "true_kwh", "kwh")
+_NO_RUNS: dict[str, np.ndarray] = {
+    "run_feature": np.zeros(0, np.int64),
+    "run_evidence": np.zeros((0, len(RUN_EVIDENCE))),
+    "run_right": np.zeros(0, bool),
+}
+
+
+class _Fitting:
+    """Evidence (R, E) with names, what was right, weights, and the houses that are left out together."""
+
+    def __init__(
+        self,
+        evidence: np.ndarray,
+        names: tuple[str, ...],
+        right: np.ndarray,
+        weight: np.ndarray,
+        house: np.ndarray,
+    ) -> None:
+        self.names, self.right, self.weight = names, right, weight / weight.mean()
+        self.evidence = evidence
+        self.scale = evidence.std(axis=0) + 1e-9
+        self.scaled = (evidence - evidence.mean(axis=0)) / self.scale
+        folds = GroupKFold(n_splits=min(FOLDS, len(set(house))))
+        self.folds = list(folds.split(evidence, right, house))
+
+    def choose(self) -> tuple[str, ...]:
+        """The evidence that tells right from wrong in houses that were left out, the most telling first."""
+        chosen: list[int] = []
+        best = np.inf
+        while len(chosen) < MOST_PIECES:
+            others = [c for c in range(len(self.names)) if c not in chosen]
+            losses = [self._loss(self._unseen([*chosen, c])) for c in others]
+            if min(losses) > best - LEAST_GAIN:
+                break
+            best = min(losses)
+            chosen.append(others[int(np.argmin(losses))])
+            print(f"log-loss {best:.4f} with: {self.names[chosen[-1]]}", flush=True)
+        return tuple(self.names[c] for c in chosen)
+
+    def fit(self, chosen: tuple[str, ...]) -> tuple[Map, np.ndarray]:
+        """The map over the `chosen` evidence, and (R,) what it says of houses that it has not seen."""
+        columns = [self.names.index(name) for name in chosen]
+        unseen = self._unseen(columns)
+        curve = IsotonicRegression(y_min=LEAST, y_max=MOST, out_of_bounds="clip")
+        curve.fit(unseen, self.right, sample_weight=self.weight)
+        points = np.unique(np.quantile(unseen, np.linspace(0, 1, POINTS)).round(4))
+        true = _smoothed(curve.predict(points))
+        model = self._model(columns, np.arange(len(self.right)))
+        weight = model.coef_[0] / self.scale[columns]
+        mean = self.evidence[:, columns].mean(axis=0)
+        # Against what features that are right usually show, so that each piece's part is a doubt or none.
+        centre = self.evidence[self.right][:, columns].mean(axis=0)
+        intercept = float(model.intercept_[0] + weight @ (centre - mean))
+        table = Map(
+            tuple(chosen),
+            tuple(centre.round(4).tolist()),
+            tuple(weight.round(4).tolist()),
+            round(intercept, 4),
+            tuple(points.tolist()),
+            tuple(true.round(4).tolist()),
+        )
+        return table, np.interp(unseen, points, true)
+
+    def _unseen(self, columns: list[int]) -> np.ndarray:
+        """(R,) what a map over these columns says of each row when its house is left out."""
+        said = np.zeros(len(self.right))
+        for seen, left_out in self.folds:
+            rows = self.scaled[np.ix_(left_out, columns)]
+            said[left_out] = self._model(columns, seen).predict_proba(rows)[:, 1]
+        return said
+
+    def _model(self, columns: list[int], rows: np.ndarray) -> LogisticRegression:
+        model = LogisticRegression(C=REGULARISATION, max_iter=500)
+        return model.fit(
+            self.scaled[np.ix_(rows, columns)], self.right[rows], sample_weight=self.weight[rows]
+        )
+
+    def _loss(self, said: np.ndarray) -> float:
+        of_truth = np.where(self.right, said, 1 - said)
+        return float(-np.average(np.log(np.clip(of_truth, 1e-3, 1)), weights=self.weight))
+
+
+def _smoothed(true: np.ndarray) -> np.ndarray:
+    """A rising curve without the steps that few rows make."""
+    padded = np.concatenate([true[:1], true, true[-1:]])
+    return np.clip((padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4, LEAST, MOST)
+
+
+def with_odds(runs: np.ndarray, feature: np.ndarray, sure: np.ndarray) -> np.ndarray:
+    """The evidence of runs with the odds of their appliances, which the map of appliances gives."""
+    evidence = runs.copy()
+    evidence[:, RUN_EVIDENCE.index("log odds of its appliance")] = log_odds(sure)[feature]
+    return evidence
+
+
+def _fit_runs(sets: dict[str, Judged], appliance: Map) -> tuple[Map, int]:
+    """The map of runs, whose appliances are as sure as `appliance` says, and the number of runs behind it."""
+    evidence, right, weight, house = [], [], [], []
+    for judged in sets.values():
+        sure = appliance.probability(judged.evidence, EVIDENCE)
+        evidence.append(with_odds(judged.run_evidence, judged.run_feature, sure))
+        right.append(judged.run_right)
+        # An appliance counts by the root of its runs, or the fridge would be all that matters.
+        n = np.bincount(judged.run_feature, minlength=len(sure))[judged.run_feature]
+        weight.append(n**-0.5 * len(sure) ** -0.5)
+        house.append(judged.house[judged.run_feature])
+    rows = tuple(np.concatenate(part) for part in (evidence, right, weight, house))
+    fitting = _Fitting(rows[0], RUN_EVIDENCE, *rows[1:])
+    return fitting.fit(RUN_EVIDENCE)[0], len(rows[1])
+
+
+def _ranges(sure: np.ndarray, whole: Judged, weight: np.ndarray) -> dict[str, list[float]]:
+    """Factors on the energy that hold HELD of the true ones, by how sure an appliance is.
+
+    They never cross the energy itself, and what is surer has no wider range.
+    """
+    edges = np.unique(np.quantile(sure, np.linspace(0, 1, RANGE_BINS + 1)))
+    centre, low, high = [], [], []
+    for a, b in itertools.pairwise(edges):
+        inside = (sure >= a) & (sure <= b)
+        ends = _quantiles(whole.ratio[inside], weight[inside], ((1 - HELD) / 2, (1 + HELD) / 2))
+        centre.append(float(sure[inside].mean()))
+        low.append(min(ends[0], 1.0))
+        high.append(max(ends[1], 1.0))
+    ends = np.array([np.maximum.accumulate(low), np.minimum.accumulate(high)])
+    # Between two centres the factors are interpolated, which holds a little less than either.
+    for widened in (ends**power for power in np.arange(1.0, 3.0, 0.05)):
+        held = [np.interp(sure, centre, end) for end in widened]
+        inside = (whole.ratio >= held[0]) & (whole.ratio <= held[1])
+        if np.average(inside, weights=weight) >= HELD:
+            break
+    return {
+        "sure": np.round(centre, 4).tolist(),
+        "low": widened[0].round(3).tolist(),
+        "high": widened[1].round(3).tolist(),
+    }
+
+
+def _quantiles(values: np.ndarray, weight: np.ndarray, at: tuple[float, ...]) -> list[float]:
+    order = np.argsort(values)
+    share = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    return np.interp(at, share, values[order]).tolist()
