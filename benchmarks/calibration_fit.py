@@ -163,16 +163,17 @@ def _fit_runs(sets: dict[str, Judged], appliance: Map) -> tuple[Map, int]:
 def _ranges(sure: np.ndarray, whole: Judged, weight: np.ndarray) -> dict[str, list[float]]:
     """Factors on the energy that hold HELD of the true ones, by how sure an appliance is.
 
-    They never cross the energy itself, and what is surer has no wider range.
+    They never cross the energy itself, and what is surer has no wider range. Wrong features are mostly
+    slivers of larger loads, so the range is the shortest (as a ratio) that holds enough, not the middle.
     """
     edges = np.unique(np.quantile(sure, np.linspace(0, 1, RANGE_BINS + 1)))
     centre, low, high = [], [], []
     for a, b in itertools.pairwise(edges):
         inside = (sure >= a) & (sure <= b)
-        ends = _quantiles(whole.ratio[inside], weight[inside], ((1 - HELD) / 2, (1 + HELD) / 2))
         centre.append(float(sure[inside].mean()))
-        low.append(min(ends[0], 1.0))
-        high.append(max(ends[1], 1.0))
+        shortest = _shortest_range(whole.ratio[inside], weight[inside])
+        low.append(shortest[0])
+        high.append(shortest[1])
     ends = np.array([np.maximum.accumulate(low), np.minimum.accumulate(high)])
     # Between two centres the factors are interpolated, which holds a little less than either.
     for widened in (ends**power for power in np.arange(1.0, 3.0, 0.05)):
@@ -187,7 +188,12 @@ def _ranges(sure: np.ndarray, whole: Judged, weight: np.ndarray) -> dict[str, li
     }
 
 
-def _quantiles(values: np.ndarray, weight: np.ndarray, at: tuple[float, ...]) -> list[float]:
-    order = np.argsort(values)
+def _shortest_range(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
+    """(low, high) around 1 that hold HELD of the ratios, with the least high over low."""
+    order = np.argsort(ratio)
     share = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
-    return np.interp(at, share, values[order]).tolist()
+    below = np.linspace(0, 1 - HELD, 21)
+    low = np.minimum(np.interp(below, share, ratio[order]), 1.0)
+    high = np.maximum(np.interp(below + HELD, share, ratio[order]), 1.0)
+    best = int(np.argmin(high / np.maximum(low, 1e-3)))
+    return max(float(low[best]), 1e-3), float(high[best])

@@ -9,10 +9,10 @@ import numpy as np
 from calibration_rows import LEAST_F1, MOST_ERROR, held_against
 from calibration_weeks import TrueWeek, recorded_at, rows_kept
 
+from nilm.appliances.doubts import sure_word
 from nilm.appliances.ranges import energy_ranges
 from nilm.disaggregate import disaggregate
 from nilm.recordings.ukdale import Week
-from nilm.report.words import sure_word
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import simulated_house
 from nilm.simulate.signal import signal_of

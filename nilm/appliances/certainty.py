@@ -62,7 +62,13 @@ def certainty_in_words(
         for i, j, pdc in pairs
         if any({i, j} <= set(g.members) for g in groups)
     ]
-    settle += [words for group in groups for words in _settling_times(group, names)]
+    explained = {(i, j) for i, j, _ in pairs}
+    settle += [
+        f"one hour with {names[bond.i]} on and {names[bond.j]} off"
+        for group in groups
+        for bond in group.bonds
+        if bond.why in (TOGETHER, VARY) and (bond.i, bond.j) not in explained
+    ]
     diagnosis = hopped.diagnosis
     verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[diagnosis.identifiable]
     return Certainty(
@@ -95,15 +101,6 @@ def _sum_of(group: Inseparable, ids: Sequence[str], energy: Sequence[EnergyRange
         energy_low_kwh=total.low_kwh,
         energy_high_kwh=total.high_kwh,
     )
-
-
-def _settling_times(group: Inseparable, names: Sequence[str]) -> list[str]:
-    """What would settle bonds that no dependency of the times explains."""
-    return [
-        f"one hour with {names[bond.i]} on and {names[bond.j]} off"
-        for bond in group.bonds
-        if bond.why in (TOGETHER, VARY)
-    ]
 
 
 def _dependency_words(i: int, j: int, pdc: Pdc, names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Why an appliance is in doubt, and what would settle it, in words.
+"""How sure an appliance is in one of three words, why it is in doubt, and what would settle it.
 
-Owns the sentences for the evidence of `nilm.disaggregate.evidence`; which piece speaks most against an
-appliance is found by `nilm.disaggregate.confidence`.
+Owns the words for a probability and the sentences for the evidence of `nilm.disaggregate.evidence`; which
+piece speaks most against an appliance is found by `nilm.disaggregate.confidence`.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,10 @@ from typing import NamedTuple
 from nilm.disaggregate.confidence import strongest_doubt
 from nilm.results import FloatArray
 
-NO_DOUBT = 0.9  # from here on nothing needs to be settled
+VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
+# Probability that an appliance is one real appliance with these times, and the word for it. Of what is said
+# to be very sure at most 1 in 15 may be wrong (`benchmarks/calibration.py` counts).
+_SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
 
 
 class Doubt(NamedTuple):
@@ -63,8 +66,13 @@ _WORDS = {
 }
 
 
+def sure_word(sure: float) -> str:
+    """A probability as one of three words."""
+    return next(word for least, word in _SURE if sure >= least)
+
+
 def doubt_of(evidence: FloatArray, sure: float) -> Doubt:
     """The largest doubt about an appliance with this evidence (E,), or none where it is very sure."""
-    if sure >= NO_DOUBT:
+    if sure_word(sure) == VERY_SURE:
         return Doubt("", "")
     return Doubt(*_WORDS[strongest_doubt(evidence)])

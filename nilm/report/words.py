@@ -11,14 +11,12 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from markupsafe import Markup, escape
 
+from nilm.appliances.doubts import VERY_SURE, sure_word
 from nilm.appliances.naming import duration_words
 from nilm.appliances.not_told_apart import LIMITS
 from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
-VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
-# Of the probability that an appliance is one real appliance with these times.
-_SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
 _SUPPORT = (
     (LIMITS.support, VERY_SURE),
     (0.8, "fairly sure"),
@@ -136,11 +134,6 @@ def end_moment(time: np.datetime64, start: np.datetime64, zone: tzinfo = UTC) ->
 def day(time: np.datetime64, style: str = "%A %-d %B %Y", zone: tzinfo = UTC) -> str:
     """A date in words, by the clocks of `zone`."""
     return as_datetime(time, zone).strftime(style)
-
-
-def sure_word(sure: float) -> str:
-    """A probability as one of three words."""
-    return next((word for least, word in _SURE if sure >= least), "not known")
 
 
 def confidence(appliance: Appliance) -> str:
