@@ -18,8 +18,8 @@ import numpy as np
 from calibration_weeks import TrueWeek, true_week, weeks_of
 
 from lfm import runs_of_ones
-from nilm.appliances.measures import ALWAYS_ON_SHARE
 from nilm.appliances.not_told_apart import indistinguishable
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate import Disaggregation, disaggregate
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE
 
@@ -146,7 +146,7 @@ def held_against(found: Disaggregation, k: int, week: TrueWeek) -> HeldAgainst |
     power = np.maximum(found.power_w[:, k] * own, 0.0)
     if power.sum() == 0:
         return None
-    if found.solution.Z[:, k].mean() > ALWAYS_ON_SHARE:
+    if found.solution.Z[:, k].mean() > THRESHOLDS.always_on_share:
         return HeldAgainst(k, 1.0, -1, week.standby_w * len(power), float(power.sum()))
     above = above_floor(week.truth_w[found.row])
     signs = np.where(week.truth_w.sum(axis=0) < 0, -1.0, 1.0)

@@ -78,7 +78,7 @@ def build_week(
     house, week, interval_s = hopped.house, hopped.week, hopped.interval_s
     loads = measure_loads(hopped, rows.start_utc, rows.duration_s, rows.voltage_v, options=activation_options)
     power_w = hopped.sizes * np.array([load.active_w for load in loads])
-    matches, submeter_notes = match_submeters(power_w, around.submeters)
+    matches, submeter_notes = match_submeters(power_w, around.submeters, rows.duration_s)
     observed_s = float(rows.duration_s.sum())
     looks = [look_of(load, match, observed_s=observed_s) for load, match in zip(loads, matches, strict=True)]
     identity = identify(
@@ -91,7 +91,8 @@ def build_week(
     )
     ids = around.analyst.joined(identity.ids)
     parts = suggested_parts(hopped, rows.start_utc, rows.duration_s, ids, around.analyst)
-    machines = lift_to_machines(matches, power_w, around.submeters, {p.part: p.host for p in parts.values()})
+    hosts = {p.part: p.host for p in parts.values()}
+    machines = lift_to_machines(matches, power_w, around.submeters, hosts, rows.duration_s)
     known = _joined(around.catalogue, around.analyst)
     before = known.before(week)
     names = name_loads(loads, ids, machines, around.analyst, before=before, observed_s=observed_s)
@@ -203,7 +204,7 @@ def _scores(
     if around.truth is not None:
         return score_against_truth(before, after, around.truth, duration_s=rows.duration_s)
     by_channel = {s.channel: s for s in around.submeters}
-    matches_before, _ = match_submeters(before.power_w, around.submeters)
+    matches_before, _ = match_submeters(before.power_w, around.submeters, rows.duration_s)
 
     def pairs(found: Sequence[SubmeterMatch | None]) -> list[tuple[int, Submeter]]:
         return [(k, by_channel[m.channel]) for k, m in enumerate(found) if m is not None]

@@ -15,11 +15,9 @@ from lfm.checks import check_binary, check_rng, check_whole
 from lfm.equivalence.hermite import row_lattice
 from lfm.equivalence.lattice import short_vectors
 from lfm.equivalence.ranks import check_independent, distinct_rows
+from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
 
-MAX_NODES = 2_000_000
-# Above this index fractions are not searched for: such a Z is not made by features that switch on and off.
-_MAX_INDEX = 2**20
 _SAMPLES_AT_ONCE = 20_000
 
 
@@ -114,7 +112,9 @@ def _with_unit_vectors(numerators: IntArray, f: IntArray, denominator: int) -> t
     return everything[new], f_all[new]
 
 
-def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = MAX_NODES) -> Candidates:
+def enumerate_candidates(
+    Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = BUDGETS.max_nodes
+) -> Candidates:
     """Every u ≠ 0 for which Zu is integer and close enough to binary, with a certificate of completeness.
 
     Parameters
@@ -155,7 +155,7 @@ def enumerate_candidates(Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: i
     rows, counts, _ = distinct_rows(Z)
     check_independent(rows, N=len(Z))
     lattice = row_lattice(rows)
-    fractions = 1 < lattice.index <= _MAX_INDEX and lattice.coordinates is not None
+    fractions = 1 < lattice.index <= BUDGETS.max_index and lattice.coordinates is not None
     # In the coordinates A of the row lattice (Z = AH) every u with Zu integer is u = H⁻¹y with y integer.
     matrix = lattice.coordinates if fractions else rows.astype(np.int64)
     assert matrix is not None

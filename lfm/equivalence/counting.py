@@ -18,11 +18,9 @@ from scipy.sparse.csgraph import connected_components
 from lfm.arrays import IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import inverse_modulo, primes
+from lfm.equivalence.thresholds import BUDGETS
 
 (_PRIME,) = primes(1)
-MAX_FLATS = 50_000
-_MAX_NUMBERS = 20_000_000  # in the contracted vectors of all flats
-_DEPTH = 4  # columns contracted one after another for a lower bound
 
 
 class BaseCount(NamedTuple):
@@ -104,7 +102,7 @@ def _parallel_classes(vectors: IntArray, p: int) -> tuple[IntArray, IntArray]:
 def _count_by_flats(vectors: IntArray, weights: IntArray, max_flats: int) -> int | None:
     """Σ over bases of the vectors (n, K) of rank K of Π weights; None beyond max_flats flats."""
     n, K = vectors.shape
-    max_flats = min(max_flats, _MAX_NUMBERS // (n * K))
+    max_flats = min(max_flats, BUDGETS.max_numbers // (n * K))
     if n > max_flats:  # as many as there are of rank one
         return None
     # flat (the bits of its vectors) → (ordered ways to span it, the vectors contracted by it)
@@ -233,7 +231,7 @@ def _lower_bound(vectors: IntArray, weights: IntArray, log_largest: float, max_f
     """A number of bases that certainly exist: by volume, or through the contraction of one column."""
     by_volume = _by_volume(vectors, weights, log_largest)
     K = vectors.shape[1]
-    if depth == 0 or K == 1 or vectors.size > _MAX_NUMBERS // 20:
+    if depth == 0 or K == 1 or vectors.size > BUDGETS.max_numbers // 20:
         return by_volume
     # The unit vector that most vectors meet; to contract it is to leave its coordinate out.
     met = int(np.argmax(np.count_nonzero(vectors, axis=0)))
@@ -254,7 +252,7 @@ def _upright(vectors: IntArray) -> IntArray:
     return vectors * np.where(first < 0, -1, 1)[:, None]
 
 
-def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = MAX_FLATS) -> BaseCount:
+def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUDGETS.max_flats) -> BaseCount:
     """The number of sets of K linearly independent rows of `vectors`.
 
     Parameters
@@ -280,4 +278,4 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = MAX
     BaseCount(n=3, exact=True, at_most=3)
     """
     log_largest = _log_largest_minor(int(vectors.shape[1]), denominator)
-    return _count(vectors, np.ones(len(vectors), dtype=np.int64), log_largest, max_flats, _DEPTH)
+    return _count(vectors, np.ones(len(vectors), dtype=np.int64), log_largest, max_flats, BUDGETS.contracted)

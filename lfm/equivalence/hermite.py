@@ -15,10 +15,10 @@ from lfm.arrays import BinaryArray, BoolArray, IntArray
 from lfm.checks import check_binary
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import check_independent, distinct_rows, independent_rows, inverse_modulo, primes
+from lfm.equivalence.thresholds import BUDGETS
 
 # Below this the row coordinates of any Z fit into int64 with room to spare.
 _VECTORISED_INDEX = 2**31
-_N_MINORS = 8  # more of them than this rarely lower the gcd further
 
 
 @compiled
@@ -122,7 +122,7 @@ def _some_minors(rows: IntArray) -> tuple[int, IntArray]:
     order = np.arange(len(rows))
     shuffled = np.random.default_rng(0)  # any rows would do; a fixed seed keeps the work the same each time
     gcd, first = 0, order
-    for attempt in range(_N_MINORS):
+    for attempt in range(BUDGETS.minors):
         for p in primes(2):
             chosen = order[independent_rows(rows[order], p)]
             if len(chosen) == K:

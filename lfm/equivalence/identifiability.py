@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from lfm.arrays import FloatArray
 from lfm.checks import check_binary, check_real
-from lfm.equivalence.candidates import MAX_NODES, Candidates, enumerate_candidates
+from lfm.equivalence.candidates import Candidates, enumerate_candidates
 from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
 from lfm.equivalence.hermite import lattice_index
 from lfm.equivalence.ranks import Dependence, column_dependences, distinct_rows
+from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
 
 
@@ -103,7 +104,9 @@ def _candidate_witness(candidates: Candidates) -> FloatArray | None:
     return U
 
 
-def diagnose(Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = MAX_NODES) -> Identifiability:
+def diagnose(
+    Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = BUDGETS.max_nodes
+) -> Identifiability:
     """The verdict whether a solution is the only one with its product, and all that the verdict rests on.
 
     Parameters

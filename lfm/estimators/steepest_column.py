@@ -8,11 +8,7 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-
-SDP_RANK = 10  # the authors' settings, here and in the two lines below
-N_HYPERPLANES = 100
-MAX_SWEEPS = 100
-_SWEEP_TOLERANCE = 1e-5
+from lfm.estimators.thresholds import THRESHOLDS
 
 
 @compiled
@@ -56,18 +52,18 @@ def _sweep(A: FloatArray, x: FloatArray, sums: FloatArray, order: IntArray) -> f
 def steepest_column(A: FloatArray, rng: np.random.Generator) -> BinaryArray:
     """A z ∈ {0,1}^N of large ‖Aᵀz‖², by the mixing method and random hyperplanes; A is (N, q)."""
     N = len(A)
-    x = rng.standard_normal((N, SDP_RANK))
+    x = rng.standard_normal((N, THRESHOLDS.sdp_rank))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    x0 = rng.standard_normal(SDP_RANK)
+    x0 = rng.standard_normal(THRESHOLDS.sdp_rank)
     x0 /= np.linalg.norm(x0)
     # With y = 2z − 1 and a dummy y₀: 4‖Aᵀz‖² = ‖Aᵀ(y + y₀1)‖²; the dummy keeps its vector, for only the
     # angles to it count.
     sums = A.T @ (x + x0)
-    for _ in range(MAX_SWEEPS):
+    for _ in range(THRESHOLDS.max_sweeps):
         risen = _sweep(A, x, sums, rng.permutation(N))
-        if risen <= _SWEEP_TOLERANCE * float(np.sum(sums**2)):
+        if risen <= THRESHOLDS.sweep_tolerance * float(np.sum(sums**2)):
             break
-    planes = rng.standard_normal((SDP_RANK, N_HYPERPLANES))
+    planes = rng.standard_normal((THRESHOLDS.sdp_rank, THRESHOLDS.hyperplanes))
     sides = ((x @ planes >= 0) == (x0 @ planes >= 0)).astype(np.float64)
     best = int(np.argmax(np.sum((A.T @ sides) ** 2, axis=0)))
     z: BinaryArray = sides[:, best].astype(np.uint8)

@@ -6,13 +6,12 @@ piece speaks most against an appliance is found by `nilm.disaggregate.confidence
 
 from typing import NamedTuple
 
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.confidence import strongest_doubt
 from nilm.results import FloatArray
 
 VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
-# Probability that an appliance is one real appliance with these times, and the word for it. Of what is said
-# to be very sure at most 1 in 15 may be wrong (`benchmarks/calibration.py` counts).
-_SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
+_SURE = ((THRESHOLDS.very_sure, VERY_SURE), (THRESHOLDS.likely, LIKELY), (0.0, GUESS))
 
 
 class Doubt(NamedTuple):

@@ -5,39 +5,21 @@ measured by `lfm.at_noise_floor`; only then is "only noise" said.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nilm.appliances.naming import power_words
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 
 FloatArray = NDArray[np.float64]
 
 ONLY_NOISE = "What is left over is only noise: no more than the meter's own, at any time of the week."
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the words mean; all are shares."""
-
-    mostly: float = 0.5  # of what is left over
-    one_sided: float = 0.7  # of it has one sign
-    part_of_time: float = 0.6  # an appliance that runs more of the time says nothing about when
-    lift: float = 1.5  # times its share of the time that an appliance must hold
-    moments: float = 0.02  # of the readings, that hold most of it
-    off: float = 0.2  # of its usual most, below which something is not there
-    mostly_off: float = 0.6  # of the time, for what comes and goes
-
-
-LIMITS = Limits()
 _SMOOTHED = 5  # readings: what lasts longer than a switch
 
 
-def left_over_words(
-    found: Disaggregation, names: Sequence[str], duration_s: FloatArray, limits: Limits = LIMITS
-) -> tuple[str, ...]:
+def left_over_words(found: Disaggregation, names: Sequence[str], duration_s: FloatArray) -> tuple[str, ...]:
     """Sentences on what is left over; `duration_s` (M,) is what each reading stands for."""
     known = np.isfinite(found.left_w)
     left, weight = found.left_w[known], duration_s[known]
@@ -47,38 +29,40 @@ def left_over_words(
     amount = f"{_percent(found.left_over)} of the energy is left over, more than the meter's noise"
     if total <= 0:
         return (f"{amount}: current that draws no power.",)
-    when, who = _when(np.abs(left) * weight / total, found.solution.Z[known] == 1, names, weight, limits)
-    return (f"{amount}.", f"{when}; {_looks(left, weight, who, limits)}.")
+    when, who = _when(np.abs(left) * weight / total, found.solution.Z[known] == 1, names, weight)
+    return (f"{amount}.", f"{when}; {_looks(left, weight, who)}.")
 
 
 def _when(
-    part: FloatArray, on: NDArray[np.bool_], names: Sequence[str], weight: FloatArray, limits: Limits
+    part: FloatArray, on: NDArray[np.bool_], names: Sequence[str], weight: FloatArray
 ) -> tuple[str, str]:
     """When most of it is left over, and the appliance that then runs or ""; `part` (M,) adds up to 1."""
     held = part @ on
     share = weight @ on / weight.sum()
-    tells = (share <= limits.part_of_time) & (held >= limits.mostly) & (held >= limits.lift * share)
+    tells = (
+        (share <= THRESHOLDS.part_of_time) & (held >= THRESHOLDS.mostly) & (held >= THRESHOLDS.lift * share)
+    )
     if tells.any():
         k = int(np.argmax(np.where(tells, held - share, -1.0)))
         return f"It is mostly left over while {names[k]} runs ({_percent(float(held[k]))} of it)", names[k]
     most = np.sort(part)[::-1]
-    n = int(np.searchsorted(np.cumsum(most), limits.mostly)) + 1
-    if n <= limits.moments * len(part):
+    n = int(np.searchsorted(np.cumsum(most), THRESHOLDS.mostly)) + 1
+    if n <= THRESHOLDS.moments * len(part):
         return f"Half of it is left over in {n} of {len(part)} readings", ""
     return "It is left over all week", ""
 
 
-def _looks(left: FloatArray, weight: FloatArray, who: str, limits: Limits) -> str:
+def _looks(left: FloatArray, weight: FloatArray, who: str) -> str:
     """What it looks like: a load that varies, one that comes and goes, or jumps."""
     slow = _running_median(left)
     size = float(np.percentile(np.abs(slow), 95))
     subject = f"the power of {who}" if who else f"something of about {power_words(max(size, 1.0))}"
-    if float(weight @ np.abs(slow)) < limits.mostly * float(weight @ np.abs(left)):
+    if float(weight @ np.abs(slow)) < THRESHOLDS.mostly * float(weight @ np.abs(left)):
         return "it jumps from reading to reading, as where something switches within one"
     sign = float(weight @ left) / float(weight @ np.abs(left))
-    if sign < -limits.one_sided:
+    if sign < -THRESHOLDS.one_sided:
         return f"as if {subject} were counted too high" if who else "more is explained than was metered"
-    if not who and float((np.abs(slow) < limits.off * size).mean()) >= limits.mostly_off:
+    if not who and float((np.abs(slow) < THRESHOLDS.not_there * size).mean()) >= THRESHOLDS.mostly_off:
         return f"as if {subject} came and went"
     if who:
         return f"as if {subject} varied by about {power_words(max(size, 1.0))}"

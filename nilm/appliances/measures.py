@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.errors import OptionError
 
 FloatArray = NDArray[np.float64]
@@ -17,14 +18,6 @@ FloatArray = NDArray[np.float64]
 ALWAYS_ON = "always on"  # three kinds that other modules ask for
 HEATER = "resistive heater"
 GENERATOR = "generator"
-ALWAYS_ON_SHARE = 0.99  # of the rows that exist; a reading or two may miss even the always-on level
-_MIN_SHAPE_A = 0.005  # RMS amps below which a cycle has no shape worth a word
-_RESISTIVE_FIT = 0.97  # cosine between current and voltage
-_IN_PHASE_DEGREES = 2.0  # heaters lie within 0.2°; the filters of power supplies lead and motors lag by more
-_DIMMED_FIT = 0.98  # cosine between current and the best phase-cut copy of the voltage
-_DIMMED_THD = 0.15  # no dimmer that cuts a tenth of the half cycle distorts less
-_LARGEST_LIGHT_W = 500.0  # what is phase-cut and larger is a motor with a speed control
-_ELECTRONIC_THD = 0.35
 
 
 @dataclass(frozen=True)
@@ -67,19 +60,22 @@ def kind_of_load(current_a: ArrayLike, voltage_v: ArrayLike, *, share_of_time: f
     current, voltage = _cycle("current_a", current_a), _cycle("voltage_v", voltage_v)
     measures = measure_waveform(current, voltage)
     rms_v = float(np.sqrt(np.mean(voltage**2)))
-    if measures.active_w < -0.05 * rms_v * measures.rms_a:
+    if measures.active_w < -THRESHOLDS.feeds_in_factor * rms_v * measures.rms_a:
         return GENERATOR
-    if share_of_time >= ALWAYS_ON_SHARE:
+    if share_of_time >= THRESHOLDS.always_on_share:
         return ALWAYS_ON
-    if measures.rms_a < _MIN_SHAPE_A:
+    if measures.rms_a < THRESHOLDS.least_shape_a:
         return "mixed"
-    if measures.power_factor >= _RESISTIVE_FIT and abs(measures.lag_degrees) <= _IN_PHASE_DEGREES:
+    if (
+        measures.power_factor >= THRESHOLDS.resistive_factor
+        and abs(measures.lag_degrees) <= THRESHOLDS.in_phase_degrees
+    ):
         return HEATER
-    if measures.thd >= _DIMMED_THD and _phase_cut_fit(current, voltage) >= _DIMMED_FIT:
-        return "dimmed light" if measures.active_w <= _LARGEST_LIGHT_W else "mixed"
-    if measures.thd >= _ELECTRONIC_THD or measures.lag_degrees < -_IN_PHASE_DEGREES:
+    if measures.thd >= THRESHOLDS.dimmed_thd and _phase_cut_fit(current, voltage) >= THRESHOLDS.dimmed_fit:
+        return "dimmed light" if measures.active_w <= THRESHOLDS.largest_light_w else "mixed"
+    if measures.thd >= THRESHOLDS.electronic_thd or measures.lag_degrees < -THRESHOLDS.in_phase_degrees:
         return "electronics"
-    return "motor" if measures.lag_degrees > _IN_PHASE_DEGREES else "mixed"
+    return "motor" if measures.lag_degrees > THRESHOLDS.in_phase_degrees else "mixed"
 
 
 def _phase_cut_fit(current: FloatArray, voltage: FloatArray) -> float:

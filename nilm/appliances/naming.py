@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from nilm.appliances.measures import ALWAYS_ON, HEATER
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.submeters import Submeter
 
 FloatArray = NDArray[np.float64]
 
-MIN_SUBMETER_SCORE = 0.5
-SMALLEST_HEATER_W = 100.0  # a lamp draws the same shape
-MIN_SHARED_ROWS = 30  # an hour of 2-minute rows: on fewer a match would be luck
 
 _PLAIN_KIND = {
     HEATER: "heater",
@@ -49,31 +47,32 @@ class SubmeterMatch:
     score: float  # 0 to 1, see `overlap_score`
 
 
-def overlap_score(power_w: FloatArray, submeter_w: FloatArray) -> float:
-    """2 Σ min(a, b) / Σ (a + b) over the rows where the submeter has a reading: 1 is the same power always.
+def overlap_score(power_w: FloatArray, submeter_w: FloatArray, duration_s: FloatArray) -> float:
+    """2 ∫ min(a, b) / ∫ (a + b) over the rows where the submeter has a reading: 1 is the same power always.
 
-    The share of the two energies that was used at the same time. 0 where fewer than MIN_SHARED_ROWS rows
-    are shared or neither uses any energy.
+    The share of the two energies that was used at the same time; rows stand for `duration_s` (N,) seconds. 0
+    where less than `least_shared_s` is shared or neither uses any energy.
     """
     shared = np.isfinite(submeter_w)
-    if np.count_nonzero(shared) < MIN_SHARED_ROWS:
+    seconds = duration_s[shared]
+    if seconds.sum() < THRESHOLDS.least_shared_s:
         return 0.0
     a, b = np.maximum(power_w[shared], 0.0), np.maximum(submeter_w[shared], 0.0)
-    total = float(np.sum(a + b))
-    return float(2 * np.sum(np.minimum(a, b)) / total) if total > 0 else 0.0
+    total = float(seconds @ (a + b))
+    return float(2 * (seconds @ np.minimum(a, b)) / total) if total > 0 else 0.0
 
 
 def match_submeters(
-    power_w: FloatArray, submeters: Sequence[Submeter]
+    power_w: FloatArray, submeters: Sequence[Submeter], duration_s: FloatArray
 ) -> tuple[list[SubmeterMatch | None], tuple[str, ...]]:
     """The submeter of each appliance (or None), one-to-one, and notes in words about what could not be used.
 
-    power_w (N, K) is each appliance's power. The assignment has the largest sum of `overlap_score`; pairs
-    below MIN_SUBMETER_SCORE are never made.
+    power_w (N, K) is each appliance's power in rows of `duration_s` (N,) seconds. The assignment has the
+    largest sum of `overlap_score`; pairs below `least_submeter_score` are never made.
     """
     K = power_w.shape[1]
     matches: list[SubmeterMatch | None] = [None] * K
-    silent = [s for s in submeters if np.count_nonzero(np.isfinite(s.watts)) < MIN_SHARED_ROWS]
+    silent = [s for s in submeters if duration_s[np.isfinite(s.watts)].sum() < THRESHOLDS.least_shared_s]
     usable = [s for s in submeters if s not in silent]
     notes = []
     if silent:
@@ -84,8 +83,8 @@ def match_submeters(
         notes.append("No submeter covers this period, so appliances are described and not named after one.")
     if K == 0 or not usable:
         return matches, tuple(notes)
-    score = np.array([[overlap_score(power_w[:, k], s.watts) for s in usable] for k in range(K)])
-    allowed = np.where(score >= MIN_SUBMETER_SCORE, score, 0.0)
+    score = np.array([[overlap_score(power_w[:, k], s.watts, duration_s) for s in usable] for k in range(K)])
+    allowed = np.where(score >= THRESHOLDS.least_submeter_score, score, 0.0)
     for k, s in zip(*linear_sum_assignment(-allowed), strict=True):
         if allowed[k, s] > 0:
             matches[k] = SubmeterMatch(usable[s].name, usable[s].channel, round(float(score[k, s]), 4))
@@ -97,11 +96,13 @@ def lift_to_machines(
     power_w: FloatArray,
     submeters: Sequence[Submeter],
     host_of: Mapping[int, int],
+    duration_s: FloatArray,
 ) -> list[SubmeterMatch | None]:
     """`matches` with a part's submeter given to its machine where it measures the whole of it.
 
     That is so where the machine has no submeter of its own and fits better together with the part than the
-    part alone. `host_of` maps a part (a column of power_w (N, K)) to its machine.
+    part alone. `host_of` maps a part (a column of power_w (N, K)) to its machine; rows
+    stand for `duration_s` (N,) seconds.
     """
     lifted = list(matches)
     by_channel = {s.channel: s for s in submeters}
@@ -109,7 +110,8 @@ def lift_to_machines(
         match = lifted[part]
         if match is None or lifted[host] is not None:
             continue
-        whole = overlap_score(power_w[:, part] + power_w[:, host], by_channel[match.channel].watts)
+        both = power_w[:, part] + power_w[:, host]
+        whole = overlap_score(both, by_channel[match.channel].watts, duration_s)
         if whole > match.score:
             lifted[part], lifted[host] = None, SubmeterMatch(match.name, match.channel, round(whole, 4))
     return lifted
@@ -120,7 +122,7 @@ def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float
     size = power_words(abs(active_w))  # the word generator says which way it flows
     if kind == ALWAYS_ON:
         return f"{size}, always on"
-    heats = kind != HEATER or abs(active_w) >= SMALLEST_HEATER_W
+    heats = kind != HEATER or abs(active_w) >= THRESHOLDS.smallest_heater_w
     what = f"{size} {_PLAIN_KIND.get(kind, kind) if heats else 'resistive load'}"
     if share_of_time == 0:
         return f"{what}, not seen on"

@@ -4,34 +4,15 @@ Owns the rules; the words of the page are `nilm.appliances.certainty`'s. What be
 sum, and how that sum is divided is a guess.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lfm import Pdc
-from nilm.appliances.measures import ALWAYS_ON_SHARE
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.disaggregate.evidence import EVIDENCE
 
-
-@dataclass(frozen=True)
-class Limits:
-    """When two features count as one and the same to the data."""
-
-    support: float = 0.95  # share of equally good explanations above which a column is not in doubt
-    same_waveform: float = (
-        0.03  # distance, relative to the larger, below which only the size of noise differs
-    )
-    same_shape: float = (
-        0.9995  # cosine above which two waveforms differ in size alone; motors of one kind .99
-    )
-    drifts: float = 3.0  # standard deviations of their sizes from run to run, by which two may differ
-    most_drift: float = 0.1  # of the larger size; appliances of one kind differ by more
-    together: float = 0.98  # of the time in which either runs that both do
-
-
-LIMITS = Limits()
 SAME, MIXED, TOGETHER, DRIFT, VARY = "same current", "mixed up", "always together", "drift", "vary alike"
 _DRIFT_COLUMN = EVIDENCE.index("log drift of its size between runs")
 
@@ -51,9 +32,9 @@ class Inseparable(NamedTuple):
     bonds: tuple[Bond, ...]
 
 
-def indistinguishable(found: Disaggregation, limits: Limits = LIMITS) -> list[Inseparable]:
+def indistinguishable(found: Disaggregation) -> list[Inseparable]:
     """Groups of features that this week's data does not separate, with what binds them."""
-    bonds = sorted({(b.i, b.j): b for b in [*_mixed_up(found, limits), *_alike(found, limits)]}.values())
+    bonds = sorted({(b.i, b.j): b for b in [*_mixed_up(found), *_alike(found)]}.values())
     K = found.solution.K
     group = list(range(K))  # a label per feature; joining relabels, K is small
     for i, j, _ in bonds:
@@ -65,11 +46,11 @@ def indistinguishable(found: Disaggregation, limits: Limits = LIMITS) -> list[In
 
 def telling_pairs(found: Disaggregation) -> list[tuple[int, int, Pdc]]:
     """The dependencies that say something: what is always on, or all but, hosts everything."""
-    steady = set(np.flatnonzero(found.solution.Z.mean(axis=0) >= ALWAYS_ON_SHARE).tolist())
+    steady = set(np.flatnonzero(found.solution.Z.mean(axis=0) >= THRESHOLDS.always_on_share).tolist())
     return [(i, j, pdc) for i, j, pdc in found.diagnosis.dependencies if not {i, j} & steady]
 
 
-def _alike(found: Disaggregation, limits: Limits) -> list[Bond]:
+def _alike(found: Disaggregation) -> list[Bond]:
     """Pairs whose waveforms, or whose times, are the same."""
     W, on = found.solution.W, found.solution.Z == 1
     length = np.maximum(np.linalg.norm(W, axis=1), np.finfo(np.float64).tiny)
@@ -80,29 +61,29 @@ def _alike(found: Disaggregation, limits: Limits) -> list[Bond]:
     bonds = []
     for i in range(len(W)):
         for j in range(i + 1, len(W)):
-            if max(share[i], share[j]) >= ALWAYS_ON_SHARE:
+            if max(share[i], share[j]) >= THRESHOLDS.always_on_share:
                 continue
             apart = float(np.linalg.norm(W[i] - W[j])) / max(length[i], length[j])
             spread = float(np.hypot(drift[i] * length[i], drift[j] * length[j])) / max(length[i], length[j])
             both, either = (on[:, i] & on[:, j]).sum(), (on[:, i] | on[:, j]).sum()
             if i >= first_varying:
-                if cosine[i, j] > limits.same_shape:
+                if cosine[i, j] > THRESHOLDS.same_shape:
                     bonds.append(Bond(i, j, VARY))
-            elif apart <= limits.same_waveform:
+            elif apart <= THRESHOLDS.same_waveform:
                 bonds.append(Bond(i, j, SAME))
             elif (
                 j < first_varying
                 and both == 0
-                and cosine[i, j] > limits.same_shape
-                and apart <= min(limits.drifts * spread, limits.most_drift)
+                and cosine[i, j] > THRESHOLDS.same_shape
+                and apart <= min(THRESHOLDS.drifts * spread, THRESHOLDS.most_drift)
             ):
                 bonds.append(Bond(i, j, DRIFT))
-            elif both >= limits.together * either > 0:
+            elif both >= THRESHOLDS.together * either > 0:
                 bonds.append(Bond(i, j, TOGETHER))
     return bonds
 
 
-def _mixed_up(found: Disaggregation, limits: Limits) -> list[Bond]:
+def _mixed_up(found: Disaggregation) -> list[Bond]:
     """Each feature in doubt with the one that it is most likely mixed up with.
 
     Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
@@ -111,7 +92,7 @@ def _mixed_up(found: Disaggregation, limits: Limits) -> list[Bond]:
     Z = found.solution.Z
     pairs = [(i, j) for i, j, _ in telling_pairs(found)]
     bonds = []
-    for k in np.flatnonzero(found.hop.support < limits.support).tolist():
+    for k in np.flatnonzero(found.hop.support < THRESHOLDS.sure_support).tolist():
         partners = [i + j - k for i, j in pairs if k in (i, j)]
         if partners:
             other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))

@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
-from nilm.appliances.measures import ALWAYS_ON_SHARE
 from nilm.appliances.naming import duration_words
+from nilm.appliances.thresholds import THRESHOLDS
 
 FloatArray = NDArray[np.float64]
-
-MAX_CHANCE = 0.05  # expected number of such pairs by luck, over all pairs of the house
-MAX_OUTSIDE = 0.02  # of the part's time: a reading or two is decoded wrongly in most weeks
 
 
 @dataclass(frozen=True)
@@ -38,9 +35,9 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
     """The likely parts in Z (N, K), at most one host for each; a part is never itself a host.
 
     Rows stand for `duration_s` (N,) seconds. A feature i is suggested as a part of j where i is on only while
-    j is (but for MAX_OUTSIDE of its time), j is off some of the time (an always-on level hosts everything and
-    says nothing), the two differ, and chance alone, times the number of pairs, is at most MAX_CHANCE. Of
-    several hosts the one that is on least is the machine.
+    j is (but for `most_outside` of its time), j is off some of the time (an always-on level hosts everything
+    and says nothing), the two differ, and chance alone, times the number of pairs, is at most `most_chance`.
+    Of several hosts the one that is on least is the machine.
     """
     Z = np.asarray(Z, dtype=np.uint8)
     gaps = np.asarray(gap_before, dtype=bool)
@@ -51,9 +48,9 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
     found: dict[int, PartOf] = {}
     for part in sorted(range(K), key=lambda k: -on_s[k]):  # hosts are settled before their parts
         hosts = np.flatnonzero(
-            (outside_s[part] <= MAX_OUTSIDE * on_s[part])
+            (outside_s[part] <= THRESHOLDS.most_outside * on_s[part])
             & (0 < on_s[part] < on_s)
-            & (on_s < ALWAYS_ON_SHARE * duration_s.sum())
+            & (on_s < THRESHOLDS.always_on_share * duration_s.sum())
         )
         for host in sorted(hosts.tolist(), key=lambda k: (on_s[k], k)):
             if host in found:  # it is a part itself; its own host is on this list too
@@ -63,7 +60,7 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
             strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
             share = float(on_s[host] / duration_s.sum())
             chance = float(bdtrc(runs - 1, runs + strays, share))  # share ** runs where none strays
-            if chance * K * (K - 1) <= MAX_CHANCE:
+            if chance * K * (K - 1) <= THRESHOLDS.most_chance:
                 on, outside = float(on_s[part]), float(outside_s[part, host])
                 found[part] = PartOf(part, host, runs, on, outside, share, chance)
                 break

@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm import hamming_error
 from nilm.appliances.energy_assigned import energy_rightly_assigned
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import sizes
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
@@ -30,7 +31,6 @@ from nilm.timeline import J_PER_KWH, seconds
 FloatArray = NDArray[np.float64]
 
 _SIMULATE_AGAIN = "delete it, or simulate the week again"
-ON_W = 10.0  # NILMTK's on_power_threshold for a submeter
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +179,8 @@ def score_against_submeters(
                     submeter.name,
                     y,
                     y_hat,
-                    true_on=y >= ON_W,
-                    on=y_hat >= ON_W,
+                    true_on=y >= THRESHOLDS.on_w,
+                    on=y_hat >= THRESHOLDS.on_w,
                     duration_s=duration_s[read],
                 )
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lfm import runs_of_ones
-from nilm.appliances.measures import ALWAYS_ON_SHARE
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.results import FloatArray
 
 _SMALL = 1e-6  # keeps logarithms and ratios finite
@@ -157,7 +157,7 @@ def read_evidence(fit: Fit) -> FloatArray:
             _log(1 - (float(fit.W[k] @ voltage) / fit.length[k]) ** 2),
             np.log10(1 + np.count_nonzero(cosine[k] > ALIKE)),
             _log(float(np.median([end - first for first, end in runs])) if runs else 1.0, 1.0),
-            float(on.mean() > ALWAYS_ON_SHARE),
+            float(on.mean() > THRESHOLDS.always_on_share),
         ]
     return found
 

@@ -103,7 +103,7 @@ def show_hop(waveforms: Path, truth_path: Path, scores: Path, page: Path) -> Sho
     before = _baseline(X, len(truth.names))
     priors, _ = house_priors(table.gap_before, voltage_v, feeds_in=False)
     after = lfm.hop(before, priors=priors, X=X).solution
-    shown, pairs = _compared(before, after, X, voltage_v, truth, _product_scores(scores))
+    shown, pairs = _compared(before, after, X, voltage_v, truth, rows, _product_scores(scores))
     pictures = _pictures(shown, pairs, (before, after), truth, rows, voltage_v)
     content = environment().get_template("hop_shown.html")
     write_text(page, content.render(shown=shown, pictures=pictures, days=DAYS))
@@ -137,6 +137,7 @@ def _compared(
     X: FloatArray,
     voltage_v: FloatArray,
     truth: Truth,
+    rows: Rows,
     product: Mapping[str, float],
 ) -> tuple[Shown, list[tuple[int, int, int]]]:
     """The numbers, and (true appliance, feature before, feature after) of each line.
@@ -147,7 +148,9 @@ def _compared(
     watts = [solution.W @ voltage_v / len(voltage_v) for solution in (before, after)]
     ran = np.flatnonzero(truth.Z.any(axis=0))
     power_w = after.Z * watts[1]
-    overlap = np.array([[overlap_score(p, truth.power_w[:, k]) for p in power_w.T] for k in ran])
+    overlap = np.array(
+        [[overlap_score(p, truth.power_w[:, k], rows.duration_s) for p in power_w.T] for k in ran]
+    )
     f1 = [_f1(solution.Z, truth.Z) for solution in (before, after)]
     alike = np.maximum(_f1(before.Z, after.Z), _f1(1 - before.Z, after.Z))
     pairs = [

@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from nilm.appliances.naming import duration_words, power_words
 from nilm.recordings.ukdale import Week
 from nilm.report.summary import ApplianceLine, WeekSummary
-
-USUAL_WEEKS = 4  # what is usual is their mean
-MOST_MOVES = 4  # the first screen shows this many rises and falls
-LEAST_MOVE = 0.01  # of the week's energy: a smaller rise or fall is not worth a line
-LEAST_COVERAGE_CHANGE = 0.02  # of the week
-TELLING_RATIO = 1.1  # of runs, lengths or watts: less explains nothing
+from nilm.report.thresholds import THRESHOLDS
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class Comparison:
     follows: bool  # it is the calendar's week before, not an older one
     change_kwh: float
     change_cost: float  # both at this week's price
-    usual_change_kwh: float | None  # against the mean of the last USUAL_WEEKS; None with fewer than two
+    usual_change_kwh: float | None  # against the mean of the last `usual_weeks`; None with fewer than two
     usual_weeks: int
     moves: tuple[Move, ...]  # largest first
     arrivals: Arrivals
@@ -71,12 +66,12 @@ def compare(
     before = earlier_weeks(this.week, weeks)
     if not before:
         return None
-    last, usual = before[-1], before[-USUAL_WEEKS:]
+    last, usual = before[-1], before[-THRESHOLDS.usual_weeks :]
     change = this.metered_kwh - last.metered_kwh
     usual_kwh = sum(s.metered_kwh for s in usual) / len(usual)
     moves = sorted(_moves(this, last), key=lambda move: -abs(move.change_kwh))
-    least = LEAST_MOVE * max(abs(this.metered_kwh), abs(last.metered_kwh))
-    differs = abs(this.coverage - last.coverage) > LEAST_COVERAGE_CHANGE
+    least = THRESHOLDS.least_move * max(abs(this.metered_kwh), abs(last.metered_kwh))
+    differs = abs(this.coverage - last.coverage) > THRESHOLDS.least_coverage_change
     days = (Week.parse(this.week).start - Week.parse(last.week).start).days
     return Comparison(
         week=last.week,
@@ -85,7 +80,7 @@ def compare(
         change_cost=change * this.tariff_per_kwh,
         usual_change_kwh=this.metered_kwh - usual_kwh if len(usual) > 1 else None,
         usual_weeks=len(usual),
-        moves=tuple(move for move in moves if abs(move.change_kwh) > least)[:MOST_MOVES],
+        moves=tuple(move for move in moves if abs(move.change_kwh) > least)[: THRESHOLDS.most_moves],
         arrivals=arrivals(this, before, seen=seen),
         coverage=last.coverage if differs else None,
     )
@@ -139,7 +134,7 @@ def reason(now: ApplianceLine, was: ApplianceLine) -> str:
         ),
     ]
     size, words = max(factors, key=lambda factor: factor[0])
-    return words if size > math.log(TELLING_RATIO) else ""
+    return words if size > math.log(THRESHOLDS.telling_ratio) else ""
 
 
 def _ratio(now: float, was: float) -> float:

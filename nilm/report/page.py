@@ -17,6 +17,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from nilm.appliances import thresholds as appliance_thresholds
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.ranges import EnergyRange, range_of_sum
 from nilm.report import figures, palette, portrait, story, strips, when, words
@@ -24,14 +25,11 @@ from nilm.report.changes import compare
 from nilm.report.chart import bokeh_script, chart_data, power_layers
 from nilm.report.panels import Panels
 from nilm.report.summary import WeekSummary, summary_of
+from nilm.report.thresholds import THRESHOLDS
 from nilm.results import Activation, Appliance, Correction, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
 MOST_ACTIVATION_ROWS = 6_000
-MOST_OPEN = 15  # with more entries, each one's card is folded under its name
-SMALL_SHARE = 0.005  # of the energy used: a smaller appliance is folded away with others like it
-DOUBTFUL, DOUBTFUL_SHARE = 0.5, 0.03  # less sure than this, and less energy, likewise; large doubts are shown
-SAME_SHAPE = 0.995  # cosine of current and voltage above which the two curves lie on each other
 
 
 @cache
@@ -169,7 +167,8 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             chart=chart_data(layers, result, window),
             stacked=figures.stacked_power(layers, result, window, name="stacked"),
             mains_figure=figures.mains(result, window, name="mains"),
-            folded=len(shown) > MOST_OPEN,
+            likely=appliance_thresholds.THRESHOLDS.likely,
+            folded=len(shown) > THRESHOLDS.most_open,
             largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
             scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
         )
@@ -210,7 +209,7 @@ def _appliance(
         waveform=panels.waveform(appliance, name=f"wave-{index}"),
         trajectory=panels.trajectory(appliance, name=f"vi-{index}"),
         always_on=appliance.kind == ALWAYS_ON,
-        resistive=abs(appliance.power_factor) > SAME_SHAPE,
+        resistive=abs(appliance.power_factor) > THRESHOLDS.same_shape,
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )
@@ -266,7 +265,8 @@ def _is_minor(entry: Entry, result: WeekResult) -> bool:
         return False
     share = abs(entry.energy_kwh) / result.used_kwh if result.used_kwh > 0 else 1.0
     sure = entry.view.appliance.sure
-    return share < SMALL_SHARE or (sure is not None and sure < DOUBTFUL and share < DOUBTFUL_SHARE)
+    doubtful = sure is not None and sure < THRESHOLDS.doubtful
+    return share < THRESHOLDS.small_share or (doubtful and share < THRESHOLDS.doubtful_share)
 
 
 def _correction(

@@ -8,14 +8,10 @@ import numpy as np
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
 from nilm.report import words
+from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import Hours, Window
 from nilm.results import Appliance, FloatArray
 
-STEADY = 0.15  # of the usual power: a narrower range is one level
-MOST_LEVELS = 5  # more are a range to a reader
-PART_SHARE = 0.6  # of its energy in six hours: it runs "mostly" then
-ODD_LENGTH = 2.0  # times the typical run: a longer one is worth a look
-LEAST_RUNS = 3
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the evening")
 
@@ -23,11 +19,11 @@ _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the eveni
 def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
     """Its power as an analyst says it: one level, a few levels, or the range in which it varies."""
     levels = sorted(abs(level) for level in appliance.levels_w)
-    if 1 < len(levels) <= MOST_LEVELS:
+    if 1 < len(levels) <= THRESHOLDS.most_levels:
         listed = ", ".join(words.decimals(level, 0) for level in levels)
         return f"{_NUMBERS[len(levels)]} levels: {listed}\u00a0W"
     low, usual, high = power_range(appliance, duration_s)
-    if high - low <= STEADY * usual:
+    if high - low <= THRESHOLDS.steady * usual:
         when = "all the time" if appliance.kind == ALWAYS_ON else "while it runs"
         return f"about {words.watts_text(abs(appliance.active_w))} {when}"
     return f"varies between {_two_digits(low)} and {_two_digits(high)}\u00a0W"
@@ -53,7 +49,7 @@ def part_of_day(hours: Hours) -> str:
     """The six hours of the day that hold most of its energy, in words; empty where none stands out."""
     energy = np.abs(hours.energy_wh).sum(axis=0).reshape(4, 6).sum(axis=1)
     busiest = int(np.argmax(energy))
-    return _PARTS_OF_DAY[busiest] if energy[busiest] > PART_SHARE * energy.sum() > 0 else ""
+    return _PARTS_OF_DAY[busiest] if energy[busiest] > THRESHOLDS.part_share * energy.sum() > 0 else ""
 
 
 def run_lengths(appliance: Appliance, window: Window) -> str:
@@ -63,7 +59,7 @@ def run_lengths(appliance: Appliance, window: Window) -> str:
     lengths = [run.duration_s for run in appliance.activations]
     typical, longest = float(np.median(lengths)), int(np.argmax(lengths))
     said = f"typically {duration_words(typical)}"
-    if lengths[longest] <= ODD_LENGTH * typical or len(lengths) < LEAST_RUNS:
+    if lengths[longest] <= THRESHOLDS.odd_length * typical or len(lengths) < THRESHOLDS.least_runs:
         return said
     start = words.day(appliance.activations[longest].start_utc, "%a %-d %b %H:%M", window.zone)
     return f"{said}; the longest {duration_words(lengths[longest])}, from {start}"

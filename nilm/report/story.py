@@ -12,15 +12,10 @@ from markupsafe import Markup, escape
 
 from nilm.appliances.doubts import GUESS, LIKELY, sure_word
 from nilm.report import words
+from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import DAY_S, Window
 from nilm.results import Appliance, Certainty, Quality, WeekResult
 
-MOST_OVER = 0.1  # a little more than was metered is noise; much more is a split that does not add up
-LEAST_SUPPORT = 0.5
-MUCH_CURRENT_LEFT = 0.1  # of the current; likewise
-MUCH_LEFT_OVER = 0.02  # of the energy: sizes that differ a little from run to run leave less
-MUCH = 0.5  # of the appliances' energy: with more in doubt the page opens with that
-LEAST_COVERAGE = 0.5
 _OTHERS = {
     "identifiable": "no other explanation fits the data",
     "not identifiable": "other explanations fit the data as well but are less plausible (section 6)",
@@ -143,7 +138,7 @@ def cautions(result: WeekResult) -> list[Markup]:
     found = []
     # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
     passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / 3.6e6
-    if -result.unexplained_kwh > MOST_OVER * passed_kwh:
+    if -result.unexplained_kwh > THRESHOLDS.most_over * passed_kwh:
         found.append(
             Markup(
                 "The appliances found add up to {} more than the meter counted. The split between them is "
@@ -151,7 +146,10 @@ def cautions(result: WeekResult) -> list[Markup]:
             ).format(words.fixed(-result.unexplained_kwh, 1, "kWh"))
         )
     certainty = result.certainty
-    much = certainty.left_over > MUCH_LEFT_OVER or certainty.relative_residual > MUCH_CURRENT_LEFT
+    much = (
+        certainty.left_over > THRESHOLDS.much_left_over
+        or certainty.relative_residual > THRESHOLDS.much_current_left
+    )
     if certainty.at_noise_floor is False and much:
         left = Markup(
             "{} of the current is left over, more than the meter's noise: something in the house is not "
@@ -167,7 +165,7 @@ def cautions(result: WeekResult) -> list[Markup]:
                 words.listed([_doubt(a) for a in doubts(result)[:3]]),
             )
         )
-    if result.quality.coverage < LEAST_COVERAGE:
+    if result.quality.coverage < THRESHOLDS.least_coverage:
         found.append(
             Markup("Only {} of the expected data is there; totals are of that part alone.").format(
                 words.percent(result.quality.coverage, 0)
@@ -200,14 +198,14 @@ def _doubtful_share(result: WeekResult) -> float:
     doubtful = sum(
         abs(a.energy_kwh)
         for a in result.appliances
-        if (a.support < LEAST_SUPPORT if a.sure is None else sure_word(a.sure) == GUESS)
+        if (a.support < THRESHOLDS.least_support if a.sure is None else sure_word(a.sure) == GUESS)
     )
     return doubtful / energy if energy else 0.0
 
 
 def much_in_doubt(result: WeekResult) -> bool:
     """Whether so much is in doubt that the page must open with it."""
-    return _doubtful_share(result) > MUCH
+    return _doubtful_share(result) > THRESHOLDS.much_doubt
 
 
 def residual(certainty: Certainty) -> str:

@@ -17,9 +17,9 @@ from nilm.appliances.catalogue.records import (
 from nilm.appliances.catalogue.resemblance import telling_words
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import power_words
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.results import CatalogueChanges
 
-CHANGED_SHARE = 0.05  # watts that differ by more are worth a word, and an old description is no longer true
 _GIVEN = ("analyst", "submeter")  # a name that somebody gave; a description changes with what it describes
 
 
@@ -29,7 +29,7 @@ def changes(
     """This week's appliances against the weeks before it in the calendar; nothing on the first week.
 
     "New" was never seen before, "gone" was there in the last week before this one, "changed" differs in watts
-    by more than CHANGED_SHARE from when it was last seen, or has another name than it had.
+    by more than `changed_share` from when it was last seen, or has another name than it had.
     """
     sightings = list(sightings)
     last = catalogue.week_before(week)
@@ -64,8 +64,8 @@ def in_words(sighting: Sighting) -> str:
 
 
 def differs(active_w: float, was_w: float) -> bool:
-    """Whether an appliance's watts are others than they were, by more than CHANGED_SHARE."""
-    return abs(active_w - was_w) > CHANGED_SHARE * abs(was_w)
+    """Whether an appliance's watts are others than they were, by more than `changed_share`."""
+    return abs(active_w - was_w) > THRESHOLDS.changed_share * abs(was_w)
 
 
 def _renamed(sightings: Iterable[Sighting], before: Mapping[str, Sighting]) -> Iterable[str]:

@@ -23,12 +23,11 @@ from nilm.appliances.catalogue.records import (
     Wander,
 )
 from nilm.appliances.catalogue.resemblance import Model, Past, past_of, same_nats, shape_nats
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
-DOUBT_NATS = 4.0  # an assignment that is less likely by less than this (50 to 1) is named
-UNLIKE_NATS = -2.0  # evidence of one kind that is stronger against an id is named
 _NO_NAMES: Mapping[str, str] = {}
 
 
@@ -80,7 +79,7 @@ def _unlike_itself(look: Look, past: Past, model: Model) -> list[Doubt]:
         OTHER_WAVEFORM: shape_nats(look, past, model),
         OTHER_HABITS: habit_nats(look.habits, past.habits, model.habits),
     }
-    return [Doubt(past.appliance_id, what) for what, nats in against.items() if nats < UNLIKE_NATS]
+    return [Doubt(past.appliance_id, what) for what, nats in against.items() if nats < THRESHOLDS.unlike_nats]
 
 
 def _known(
@@ -131,7 +130,7 @@ def _rivals(
             bonus = 1e3  # larger than any sum: whatever it can be, it is
             changed[k] += bonus
         other, value = _best(changed)
-        if (k not in pairs and k not in other) or best - (value - bonus) >= DOUBT_NATS:
+        if (k not in pairs and k not in other) or best - (value - bonus) >= THRESHOLDS.doubt_nats:
             continue
         instead = known[other[k]] if k in other else NEW_APPLIANCE
         doubts.setdefault(frozenset((ids[k], instead)), Doubt(ids[k], instead))

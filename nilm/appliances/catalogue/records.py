@@ -1,8 +1,9 @@
 """What is known of a house's appliances: the recent weeks in full, and a summary of each appliance ever seen.
 
-Owns the records and what leaves them with time. Nothing here grows without bound: RECENT_WEEKS weeks are
-kept in full, and a summary for at most MAX_APPLIANCES appliances, those that were seen last. An older week's
-own record stays beside its solution (`identity.json`) and is read where that week is made again.
+Owns the records and what leaves them with time. Nothing here grows without bound: the last weeks are kept in
+full, and a summary of each appliance, of those that were seen last (`nilm.appliances.thresholds` says how
+many). An older week's own record stays beside its solution (`identity.json`) and is read where that week is
+made again.
 """
 
 import math
@@ -14,14 +15,12 @@ from numpy.typing import NDArray
 
 from nilm.appliances.catalogue.habits import Habits
 from nilm.appliances.measures import resample_cycle
+from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
-RECENT_WEEKS = 8  # two months in full: a holiday passes, and the tolerance of an appliance is learnt
-MAX_APPLIANCES = 256
 SUMMARY_POINTS = 64  # of a waveform in a summary: 31 harmonics
-_LARGEST_CHANGE = 0.3  # a change that counts for more would teach an appliance to resemble everything
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +84,8 @@ class Wander:
 
     def after(self, before: Look, now: Look) -> "Wander":
         """This with one more step."""
-        size = min(abs(math.log(max(now.size, 1e-9) / max(before.size, 1e-9))), _LARGEST_CHANGE)
-        shape = min(shape_distance(before.current_a, now.current_a), _LARGEST_CHANGE)
+        size = min(abs(math.log(max(now.size, 1e-9) / max(before.size, 1e-9))), THRESHOLDS.largest_change)
+        shape = min(shape_distance(before.current_a, now.current_a), THRESHOLDS.largest_change)
         return Wander(self.changes + 1, self.size_squares + size**2, self.shape_squares + shape**2)
 
 
@@ -127,19 +126,21 @@ class Catalogue:
         )
 
     def bounded(self) -> "Catalogue":
-        """This catalogue with the RECENT_WEEKS last weeks in full, and the others in the summaries alone."""
+        """This catalogue with its last weeks in full, and the others in the summaries alone."""
         in_order = sorted(self.weeks, key=Week.parse)
         summaries = dict(self.summaries)
-        for week in in_order[:-RECENT_WEEKS]:
+        for week in in_order[: -THRESHOLDS.recent_weeks]:
             for s in self.weeks[week].sightings:
                 known = summaries.get(s.appliance_id)
                 summaries[s.appliance_id] = (
                     known.after(week, s) if known else Summary(_compact(s), week, week)
                 )
-        latest = sorted(summaries, key=lambda i: (Week.parse(summaries[i].last_week), i))[-MAX_APPLIANCES:]
+        latest = sorted(summaries, key=lambda i: (Week.parse(summaries[i].last_week), i))[
+            -THRESHOLDS.most_appliances :
+        ]
         return replace(
             self,
-            weeks={week: self.weeks[week] for week in in_order[-RECENT_WEEKS:]},
+            weeks={week: self.weeks[week] for week in in_order[-THRESHOLDS.recent_weeks :]},
             summaries={i: summaries[i] for i in sorted(latest)},
         )
 

@@ -20,10 +20,10 @@ from scipy.stats import norm
 from nilm.appliances.catalogue.habits import HabitModel, Habits, habit_nats, log_ratio, pooled
 from nilm.appliances.catalogue.records import Look, Sighting, Wander, shape_distance, unit_shape
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
+from nilm.appliances.thresholds import THRESHOLDS
 
 FloatArray = NDArray[np.float64]
 
-_HABIT_WEEKS = 4  # habits follow the season: older weeks say less than they cost
 _SMALLEST_A = 1e-6
 # Words of submeters and analysts that say nothing of which appliance it is.
 _PLAIN_WORDS = {"the", "our", "my", "old", "new", "big", "small", "and", "of", "in"}
@@ -110,7 +110,7 @@ def past_of(
         shape=weights @ shapes,
         tolerance=_learnt(_unlearnt(last.kind, model), wander, model),
         spread=max(look.spread for look in looks),
-        habits=pooled([look.habits for look in looks[:_HABIT_WEEKS] if look.habits is not None]),
+        habits=pooled([look.habits for look in looks[: THRESHOLDS.habit_weeks] if look.habits is not None]),
         inrush=inrushes[0] if inrushes else None,
         submeters=frozenset(look.submeter for look in looks if look.submeter is not None),
         words=telling_words(called),

@@ -13,6 +13,7 @@ from nilm.appliances.naming import (
 from nilm.recordings.submeters import Submeter
 
 N = 100
+ROW_S = np.full(N, 120.0)
 
 
 def series(*on: tuple[int, int], watts: float = 1000.0) -> np.ndarray:
@@ -26,16 +27,34 @@ KETTLE, OVEN = series((10, 14), (40, 43), watts=2800), series((30, 60), watts=20
 
 
 def test_the_score_is_the_share_of_energy_used_at_the_same_time() -> None:
-    assert overlap_score(KETTLE, KETTLE) == 1
-    assert overlap_score(series((0, 10)), series((5, 15))) == pytest.approx(0.5)
-    assert overlap_score(series((0, 10)), series((0, 10), watts=3000)) == pytest.approx(0.5)
-    assert overlap_score(np.zeros(N), np.zeros(N)) == 0
+    assert overlap_score(KETTLE, KETTLE, ROW_S) == 1
+    assert overlap_score(series((0, 10)), series((5, 15)), ROW_S) == pytest.approx(0.5)
+    assert overlap_score(series((0, 10)), series((0, 10), watts=3000), ROW_S) == pytest.approx(0.5)
+    assert overlap_score(np.zeros(N), np.zeros(N), ROW_S) == 0
+
+
+def test_rows_count_by_the_time_that_they_stand_for() -> None:
+    long_first = np.where(np.arange(N) < 50, 300.0, 10.0)
+    early, both = series((0, 10)), series((0, 10), (90, 100))
+    assert overlap_score(early, both, long_first) == pytest.approx(2 * 3000 / (3000 + 3100))
+    assert overlap_score(early, both, long_first[::-1]) == pytest.approx(2 * 100 / (100 + 3100))
+
+
+def test_a_submeter_is_compared_over_an_hour_of_readings_however_many_rows_that_is() -> None:
+    read = np.where(np.arange(N) < 30, 1000.0, np.nan)
+    power = np.full(N, 1000.0)
+    assert overlap_score(power, read, ROW_S) == 1
+    assert overlap_score(power, read, ROW_S / 2) == 0
+    assert match_submeters(power[:, None], [Submeter(2, "lamp", read)], ROW_S)[1] == ()
+    assert (
+        "next to no readings" in match_submeters(power[:, None], [Submeter(2, "lamp", read)], ROW_S / 2)[1][0]
+    )
 
 
 def test_submeters_are_matched_one_to_one_and_strangers_not_at_all() -> None:
     power = np.column_stack([OVEN, KETTLE, series((80, 90))])
     meters = [Submeter(2, "kettle", KETTLE + 5), Submeter(3, "oven", OVEN), Submeter(4, "oven 2", OVEN * 0.8)]
-    matches, notes = match_submeters(power, meters)
+    matches, notes = match_submeters(power, meters, ROW_S)
     assert [m.name if m else None for m in matches] == ["oven", "kettle", None]
     assert matches[0] is not None
     assert matches[0].score == 1
@@ -43,13 +62,13 @@ def test_submeters_are_matched_one_to_one_and_strangers_not_at_all() -> None:
 
 
 def test_one_submeter_never_names_two_appliances() -> None:
-    matches, _ = match_submeters(np.column_stack([OVEN, OVEN * 0.9]), [Submeter(3, "oven", OVEN)])
+    matches, _ = match_submeters(np.column_stack([OVEN, OVEN * 0.9]), [Submeter(3, "oven", OVEN)], ROW_S)
     assert [m.name if m else None for m in matches] == ["oven", None]
 
 
 def test_submeters_of_another_period_are_said_in_words_and_name_nothing() -> None:
     silent = Submeter(7, "kettle", np.full(N, np.nan))
-    matches, notes = match_submeters(KETTLE[:, None], [silent])
+    matches, notes = match_submeters(KETTLE[:, None], [silent], ROW_S)
     assert matches == [None]
     assert "channel 7 (kettle)" in notes[0]
     assert "No submeter covers this period" in notes[1]
@@ -92,14 +111,14 @@ def test_a_submeter_of_the_whole_machine_names_the_machine_and_not_its_heater() 
     motor, heater = series((10, 60), watts=300), series((20, 35), watts=2000)
     power = np.column_stack([motor, heater])
     washing, heater_alone = Submeter(5, "washing_machine", motor + heater), Submeter(6, "heater", heater)
-    matches, _ = match_submeters(power, [washing])
+    matches, _ = match_submeters(power, [washing], ROW_S)
     assert [m.name if m else None for m in matches] == [None, "washing_machine"]
-    lifted = lift_to_machines(matches, power, [washing], {1: 0})
+    lifted = lift_to_machines(matches, power, [washing], {1: 0}, ROW_S)
     assert [m.name if m else None for m in lifted] == ["washing_machine", None]
     assert lifted[0] is not None
     assert lifted[0].score == 1
-    alone, _ = match_submeters(power, [heater_alone])
-    assert lift_to_machines(alone, power, [heater_alone], {1: 0}) == alone
+    alone, _ = match_submeters(power, [heater_alone], ROW_S)
+    assert lift_to_machines(alone, power, [heater_alone], {1: 0}, ROW_S) == alone
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""Every number of `nilm.appliances` that decides something: what it means, its unit, and its origin.
+
+How far an appliance may change from week to week is a model with chances of its own
+(`nilm.appliances.catalogue.resemblance.Model` and `habits.HabitModel`). What half and double of a number do
+is printed by `benchmarks/thresholds.py`.
+"""
+
+from typing import NamedTuple
+
+
+class ApplianceThresholds(NamedTuple):
+    """The thresholds of `nilm.appliances`, module by module. A share lies between 0 and 1."""
+
+    # What kind of load a waveform is (measures)
+    always_on_share: float = 0.99
+    """Share of the time from which a load counts as always on. Origin: set by hand; a reading or two may miss
+    even the always-on level."""
+    feeds_in_factor: float = 0.05
+    """Power factor, with the sign turned, from which a load is a generator. Origin: set by hand."""
+    least_shape_a: float = 0.005
+    """Amperes RMS below which a waveform has no shape to name. Origin: set by hand."""
+    resistive_factor: float = 0.97
+    """Power factor from which a load may be a heater. Origin: set by hand."""
+    in_phase_degrees: float = 2.0
+    """Degrees between current and voltage up to which they are in phase. Origin: heaters lie within 0.2;
+    power supplies lead and motors lag by more."""
+    dimmed_fit: float = 0.98
+    """Cosine between a current and the best phase-cut copy of the voltage from which it is dimmed. Origin:
+    set by hand."""
+    dimmed_thd: float = 0.15
+    """Distortion (THD) below which nothing is dimmed. Origin: a dimmer that cuts a tenth of the half cycle
+    distorts more."""
+    largest_light_w: float = 500.0
+    """Watts above which what is phase-cut is no light. Origin: set by hand; it is a motor with a speed
+    control."""
+    electronic_thd: float = 0.35
+    """Distortion (THD) from which a load is electronics. Origin: set by hand."""
+
+    # Names (naming)
+    least_submeter_score: float = 0.5
+    """Overlap with a submeter (`naming.overlap_score`) from which an appliance gets its name. Origin: set by
+    hand; below it most of the two energies is not the same."""
+    least_shared_s: float = 3600.0
+    """Seconds of readings that a submeter needs to be compared. Origin: set by hand; on less than an hour a
+    match would be luck."""
+    smallest_heater_w: float = 100.0
+    """Watts below which a resistive load is not called a heater. Origin: a lamp draws the same shape."""
+
+    # Machines with parts (parts)
+    most_chance: float = 0.05
+    """Expected number of pairs, over the whole house, that look like a machine and its part by luck. Origin:
+    the usual 5%."""
+    most_outside: float = 0.02
+    """Share of a part's time in which its machine may be off. Origin: set by hand; a reading or two is
+    decoded wrongly in most weeks."""
+
+    # What is in doubt (certainty)
+    sure_support: float = 0.95
+    """Share of the equally good explanations above which a feature is not in doubt. Origin: the usual 95%."""
+    same_waveform: float = 0.03
+    """Distance of two waveforms, relative to the larger, below which they are the same. Origin: set by hand,
+    the size of noise."""
+
+    same_shape: float = 0.9995
+    """Cosine of two waveforms above which they differ in size alone. Origin: set by hand; two motors of one
+    kind have about 0.99."""
+    drifts: float = 3.0
+    """Standard deviations of two sizes, from run to run, by which they may differ and be one appliance.
+    Origin: the usual three."""
+    most_drift: float = 0.1
+    """Relative difference of two sizes beyond which they are two appliances, whatever the drift. Origin: set
+    by hand."""
+    together: float = 0.98
+    """Share of the time in which either of two runs, from which on both always run. Origin: set by hand; a
+    reading or two is decoded wrongly in most weeks."""
+
+    # Words for a probability (doubts)
+    very_sure: float = 0.9
+    """Probability of being right from which we are very sure. Origin: at most 1 in 15 of these may be wrong,
+    as `benchmarks/calibration.py` counts."""
+    likely: float = 0.6
+    """Probability of being right from which an appliance is likely; below, it is a guess. Origin: set by
+    hand."""
+
+    # What is left over, in words (left_over)
+    mostly: float = 0.5
+    """Share of what is left over that counts as most of it."""
+    one_sided: float = 0.7
+    """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
+    hand."""
+    part_of_time: float = 0.6
+    """Share of the time up to which an appliance says when something is left over. Origin: set by hand."""
+    lift: float = 1.5
+    """How much more than its share of the time an appliance must hold of what is left over. Origin: set by
+    hand."""
+    moments: float = 0.02
+    """Share of the readings that hold most of what is left over, up to which these are moments. Origin: set
+    by hand; a switch falls within about as many."""
+    not_there: float = 0.2
+    """Share of its usual most below which what is left over is not there. Origin: set by hand."""
+    mostly_off: float = 0.6
+    """Share of the time that something is not there from which on it comes and goes. Origin: set by hand."""
+
+    # The catalogue of a house (catalogue)
+    recent_weeks: int = 8
+    """Weeks that are kept in full. Origin: two months; a holiday passes, and the tolerance of an appliance is
+    learnt."""
+    habit_weeks: int = 4
+    """Weeks whose habits are compared. Origin: habits follow the season."""
+    most_appliances: int = 256
+    """Appliances that a catalogue keeps. Origin: set by hand."""
+    largest_change: float = 0.3
+    """Change of a waveform from week to week, relative, that counts at most. Origin: set by hand; a larger
+    one would teach an appliance to resemble everything."""
+    doubt_nats: float = 4.0
+    """Nats by which the second best assignment must be worse, or the id is in doubt. Origin: odds of 50 to
+    1."""
+    unlike_nats: float = -2.0
+    """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
+    changed_share: float = 0.05
+    """Relative change of watts that is worth a word. Origin: set by hand."""
+
+    # Scores (scores, energy_assigned)
+    on_w: float = 10.0
+    """Watts from which a submetered appliance is on. Origin: NILMTK's on_power_threshold."""
+    floor_quantile: float = 0.02
+    """Share of the time in which a channel may draw less than its floor. Origin: set by hand; some half hour
+    a day."""
+    large_share: float = 0.01
+    """Share of the energy from which a channel or feature is counted as large. Origin: set by hand."""
+
+
+THRESHOLDS = ApplianceThresholds()
+"""The values in use."""
