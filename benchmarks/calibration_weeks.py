@@ -30,16 +30,16 @@ HABITS = (
 )
 FIT_SEED, REPORT_SEED = 1000, 8000
 REAL_FIT_SEED, REAL_REPORT_SEED = 10, 950  # of the waveforms that real habits are drawn with
-# Weeks in each set: enough for some 200 appliances each where that is affordable.
+# Weeks in each set: some 200 appliances each where that is affordable. Those that cost more have fewer.
 WEEKS = {
-    "clean": 16,
-    "3% drift": 16,
-    "20 appliances": 6,
-    "30 appliances": 4,
-    "gaps": 16,
-    "solar": 8,
-    "real habits": 4,  # times six weeks
-    "lifelike": 8,
+    "clean": 20,
+    "3% drift": 20,
+    "20 appliances": 8,
+    "30 appliances": 5,
+    "gaps": 20,
+    "solar": 10,
+    "real habits": 3,  # times six weeks
+    "lifelike": 4,
 }
 
 
