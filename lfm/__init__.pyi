@@ -19,8 +19,10 @@ from .metrics import hamming_error, match_columns, regulariser
 from .priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from .runs import runs_of_ones
 from .shapes.decoder import ShapeDecoder
+from .shapes.machines import join_machines
 from .shapes.noise import at_noise_floor, find_signal
 from .shapes.parts import split_track
+from .shapes.scales import split_scales
 from .solution import Solution, transform
 from .switching.decoder import SwitchingDecoder
 from .switching.segments import count_levels
@@ -64,6 +66,7 @@ __all__ = [
     "find_signal",
     "hamming_error",
     "hop",
+    "join_machines",
     "lattice_index",
     "least_squares",
     "match_columns",
@@ -75,6 +78,7 @@ __all__ = [
     "runs_of_ones",
     "sample_candidates",
     "separate_siblings",
+    "split_scales",
     "split_track",
     "synthetic",
     "transform",

@@ -1,8 +1,14 @@
-"""The sizes of all shapes in all rows: Gaussian rows, heavy-tailed changes, sizes that are not negative.
+"""The sizes of all shapes in all rows, and the base that they count from.
 
-Minimises, over sizes a (N, K) with rows y_t and shapes B (K, r), all in units of the noise, ½ Σ_t ‖y_t − a_t
-B‖² + Σ_t Σ_k log(1 + (Δa_k(t))²) + ½ κ Σ min(a, 0)² + μ Σ a by reweighted least squares: each round is one
-block-tridiagonal solve, O(N K³). Changes across a gap are free.
+Minimises, over sizes a (N, K) and a base b (r,), with rows y_t and shapes B (K, r) in units of the noise,
+
+    ½ Σ_t ‖y_t − b − a_t B‖² + Σ_t Σ_k log(1 + Δa_k(t)²) + μ Σ_t Σ_k ρ(a_k(t)),
+    ρ(a) = a for a ≥ 0, |a| (1 − q)/q for a < 0.
+
+The second term is the price of a change: heavy-tailed, so few large changes are cheaper than many small ones.
+The third is the loss of a quantile: it puts the level that a source exceeds in all but a share q of the time
+at zero, and so decides the base. Reweighted least squares: each round is one block-tridiagonal solve, O(N K³).
+Changes across a gap are free.
 """
 
 import numpy as np
@@ -10,69 +16,147 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray
 from lfm.compiled import compiled
 
-NEGATIVE = 0.05  # κ, per squared unit of noise: soft, for a base that is a little too high in some rows
-SMALL = 0.004  # μ, per unit of noise: of two explanations that fit alike, the smaller
-_SETTLE = 4  # rounds that find which sizes are negative before changes are weighed anew
-_LEAST = 1e-6  # keeps a size without any evidence at zero
+LOW_SHARE = 0.02  # q, share of the time in which a source may be below what counts as its absence
+SMALL = 0.2  # μ, nats per unit of noise: of two explanations that fit alike, the smaller
+_LEAST = 0.3  # units of noise: a size closer to zero is taken for this one in the reweighting
+_HELD = 1e-6  # keeps a size without any evidence at zero
+_PULL = 1e-3  # of the base towards that of the round before: no round can throw it far away
+_SETTLE, _ROUNDS = 3, 8  # rounds with the first guess of the changes, and with changes weighed anew
+_BASE_SETTLE, _BASE_ROUNDS = 6, 20
+_BASE_ROWS = 5000  # that decide on the base at the most, and at least every third row is skipped to
+_STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
 
 def solve_amplitudes(
-    Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, changes: FloatArray, *, rounds: int
+    Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, changes: FloatArray, base: FloatArray
 ) -> FloatArray:
-    """(N, K) sizes of the `shapes` (K, r) in rows Y (N, r); `changes` (N, K) are a first guess of Δa."""
-    gram, along = shapes @ shapes.T, Y @ shapes.T
-    weight = _weights(changes, gap_before)
-    sizes = _solve(gram, along, weight, np.full(changes.shape, _LEAST))
-    for _ in range(_SETTLE):
-        sizes = _solve(gram, along, weight, np.where(sizes < 0, NEGATIVE, _LEAST))
-    for _ in range(rounds):
-        change = np.zeros_like(sizes)
-        change[1:] = np.diff(np.maximum(sizes, 0), axis=0)
-        weight = _weights(change, gap_before)
-        sizes = _solve(gram, along, weight, np.where(sizes < 0, NEGATIVE, _LEAST))
+    """(N, K) sizes of the `shapes` (K, r) in rows Y (N, r) above a `base` (r,).
+
+    `changes` (N, K) are a first guess of Δa.
+    """
+    sizes = np.empty(changes.shape)
+    for begin in range(0, len(Y), _STRETCH):
+        rows = slice(begin, begin + _STRETCH)
+        problem = _Problem(Y[rows] - base, shapes, gap_before[rows])
+        found = problem.sizes(changes[rows], None, first=True)
+        for n in range(_SETTLE + _ROUNDS):
+            found = problem.sizes(changes[rows] if n < _SETTLE else _changes(found), found)
+        sizes[rows] = found
     return sizes
 
 
-def objective(Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, sizes: FloatArray) -> float:
-    """What `solve_amplitudes` minimises, in nats."""
-    change = np.diff(sizes, axis=0)[~gap_before[1:]]
-    return float(
-        np.sum((Y - sizes @ shapes) ** 2) / 2
-        + np.sum(np.log1p(change**2))
-        + NEGATIVE / 2 * np.sum(np.minimum(sizes, 0) ** 2)
-        + SMALL * np.sum(sizes)
-    )
+def find_base(
+    Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, changes: FloatArray, start: FloatArray
+) -> FloatArray:
+    """(r,) the base of rows Y (N, r) that minimises the objective together with the sizes.
+
+    `start` (r,) is a first guess. One row in three decides, or fewer in a long record: levels last.
+    """
+    N = len(Y)
+    first = np.arange(0, N, max(3, -(-N // _BASE_ROWS)))
+    gaps = np.add.reduceat(gap_before.astype(np.int64), first) > 0
+    coarse = np.add.reduceat(changes, first, axis=0)
+    problem = _Problem(Y[first], shapes, gaps)
+    base, sizes = start, problem.sizes(coarse, None, base=start, first=True)
+    for n in range(_BASE_SETTLE + _BASE_ROUNDS):
+        base, sizes = problem.base_and_sizes(coarse if n < _BASE_SETTLE else _changes(sizes), sizes, base)
+    return base
 
 
-def _weights(change: FloatArray, gap_before: BoolArray) -> FloatArray:
-    """(N, K) weights of squared changes that touch the heavy-tailed price at `change`."""
-    weight = 2 / (1 + change**2)
-    weight[0] = 0
-    weight[gap_before] = 0
-    return np.asarray(weight)
+class _Problem:
+    """Rows Y (N, r) as sizes of shapes B (K, r): one round of reweighted least squares at a time."""
+
+    def __init__(self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray) -> None:
+        self.Y, self.B, self.gaps = Y, shapes, gap_before
+        self.gram = shapes @ shapes.T
+
+    def sizes(
+        self,
+        changes: FloatArray,
+        sizes: FloatArray | None,
+        *,
+        base: FloatArray | None = None,
+        first: bool = False,
+    ) -> FloatArray:
+        """(N, K) the next sizes above the base, which is 0 unless given."""
+        inverse, weight = self._eliminated(changes, None if first else sizes)
+        above = self.Y if base is None else self.Y - base
+        right = (above @ self.B.T - SMALL)[:, :, None]
+        return _substitute(inverse, weight, np.ascontiguousarray(right))[:, :, 0]
+
+    def base_and_sizes(
+        self, changes: FloatArray, sizes: FloatArray, base: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The next base (r,) and sizes (N, K), solved for together.
+
+        Sizes are linear in the base, a = a₀ − A b, and the base is what the sizes leave of the mean row.
+        """
+        inverse, weight = self._eliminated(changes, sizes)
+        (N, r), K = self.Y.shape, len(self.B)
+        right = np.empty((N, K, r + 1))
+        right[:, :, 0] = self.Y @ self.B.T - SMALL
+        right[:, :, 1:] = self.B
+        solved = _substitute(inverse, weight, right)
+        without, per_base = solved[:, :, 0], solved[:, :, 1:]
+        system = (1 + _PULL) * np.eye(r) - self.B.T @ per_base.mean(axis=0)
+        left = self.Y.mean(axis=0) - without.mean(axis=0) @ self.B + _PULL * base
+        base = np.linalg.solve(system, left)
+        return base, without - per_base @ base
+
+    def _eliminated(self, changes: FloatArray, sizes: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """The inverse blocks (N, K, K) of the elimination, and the weights (N, K) of squared changes."""
+        weight = 2 / (1 + changes**2)
+        weight[0] = 0
+        weight[self.gaps] = 0
+        penalty = np.full(changes.shape, _HELD)
+        if sizes is not None:
+            slope = SMALL * ((1 - LOW_SHARE) / LOW_SHARE + 1)  # beyond the linear price, which stays
+            penalty += np.where(sizes < 0, slope / np.maximum(np.abs(sizes), _LEAST), 0.0)
+        return _eliminate(self.gram, weight, penalty), weight
+
+
+def _changes(sizes: FloatArray) -> FloatArray:
+    """(N, K) the change before each row, 0 before the first; less than nothing counts as nothing."""
+    change = np.zeros_like(sizes)
+    change[1:] = np.diff(np.maximum(sizes, 0), axis=0)
+    return change
 
 
 @compiled
-def _solve(gram: FloatArray, along: FloatArray, weight: FloatArray, penalty: FloatArray) -> FloatArray:
-    """The minimiser for given weights: forward elimination over rows, then back substitution."""
-    N, K = along.shape
+def _eliminate(gram: FloatArray, weight: FloatArray, penalty: FloatArray) -> FloatArray:
+    """(N, K, K) inverse pivots of the block-tridiagonal system, from the first row to the last."""
+    N, K = weight.shape
     inverse = np.empty((N, K, K))
-    right = np.empty((N, K))
     for t in range(N):
         block = gram.copy()
         for k in range(K):
             block[k, k] += weight[t, k] + penalty[t, k]
             if t + 1 < N:
                 block[k, k] += weight[t + 1, k]
-            right[t, k] = along[t, k] - SMALL
         if t > 0:
             for i in range(K):
-                for j in range(K):
-                    block[i, j] -= weight[t, i] * inverse[t - 1, i, j] * weight[t, j]
-            right[t] += weight[t] * (inverse[t - 1] @ right[t - 1])
+                if weight[t, i] > 0:
+                    for j in range(K):
+                        block[i, j] -= weight[t, i] * inverse[t - 1, i, j] * weight[t, j]
         inverse[t] = np.linalg.inv(block)
-    sizes = np.empty((N, K))
-    sizes[N - 1] = inverse[N - 1] @ right[N - 1]
+    return inverse
+
+
+@compiled
+def _substitute(inverse: FloatArray, weight: FloatArray, right: FloatArray) -> FloatArray:
+    """(N, K, R) solutions for right-hand sides (N, K, R): forward, then back."""
+    N, K, R = right.shape
+    forward = right.copy()
+    for t in range(1, N):
+        carried = inverse[t - 1] @ forward[t - 1]
+        for k in range(K):
+            for q in range(R):
+                forward[t, k, q] += weight[t, k] * carried[k, q]
+    solved = np.empty((N, K, R))
+    solved[N - 1] = inverse[N - 1] @ forward[N - 1]
     for t in range(N - 2, -1, -1):
-        sizes[t] = inverse[t] @ (right[t] + weight[t + 1] * sizes[t + 1])
-    return sizes
+        for k in range(K):
+            for q in range(R):
+                forward[t, k, q] += weight[t + 1, k] * solved[t + 1, k, q]
+        solved[t] = inverse[t] @ forward[t]
+    return solved

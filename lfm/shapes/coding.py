@@ -66,9 +66,12 @@ def choose_lines(changes: FloatArray, directions: FloatArray) -> Lines:
 
 
 def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
-    """The lines that remain when each that saves less than it costs is dropped, the worst first."""
-    n, r = changes.shape
-    line_price = (r - 1) / 2 * np.log(max(n, 2))
+    """The lines that remain when each that saves less than it costs is dropped, the worst first.
+
+    A line costs what its direction does, ½(r − 1) log(1 + Σ x²): its changes tell it to 1/√Σ x².
+    """
+    r = changes.shape[1]
+    prices = [(r - 1) / 2 * np.log1p(np.sum(code.size[code.line == k] ** 2)) for k in range(len(lines.price))]
     cost, used = code.cost.copy(), code.line.copy()
     kept = np.arange(len(lines.price))
     while len(kept) > 1:
@@ -79,9 +82,8 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
                 continue
             others = kept[kept != k]
             without = lines.take(others).code(changes[rows])
-            gains.append(
-                (float(without.cost.sum() - cost[rows].sum()) - line_price, k, rows, others, without)
-            )
+            gain = float(without.cost.sum() - cost[rows].sum()) - prices[k]
+            gains.append((gain, k, rows, others, without))
         if not gains:
             break
         worst = min(gains, key=lambda gain: gain[0])

@@ -11,14 +11,13 @@ from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_gaps
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
-from lfm.shapes.amplitudes import solve_amplitudes
-from lfm.shapes.base import choose_base, raised
+from lfm.shapes.amplitudes import find_base, solve_amplitudes
 from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
 from lfm.shapes.lines import background, find_lines, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
 
-_ROUNDS = 6  # of reweighting the changes
 _LEAST_CHANGES = 2  # a line is seen at least twice
+_QUIET_SHARE, _QUIET_ROWS = 0.01, 5  # of the rows, at least so many: the quietest are a first guess of the base
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -92,13 +91,12 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._unit = max(signal.noise, 1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
         Y = rows @ self._basis / self._unit
         self._find_lines(Y, gaps, most)
-        mean = rows.mean(axis=0) @ self._basis / self._unit
         self._base = Y.mean(axis=0)
         if len(self._shapes):
-            level = Y @ mean / max(float(np.linalg.norm(mean)), np.finfo(np.float64).tiny)
-            self._base = choose_base(Y, level, self._shapes, gaps, self._changes(Y, gaps))
-            sizes = self._sizes(Y, gaps)
-            self._base, sizes = raised(self._base, self._shapes, sizes)
+            n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
+            quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
+            start = Y[quiet].mean(axis=0)
+            self._base = find_base(Y, self._shapes, gaps, self._changes(Y, gaps), start)
         outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
@@ -187,7 +185,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """(N, K) sizes above the base, in units of the noise."""
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
-        sizes = solve_amplitudes(Y - self._base, self._shapes, gaps, self._changes(Y, gaps), rounds=_ROUNDS)
+        sizes = solve_amplitudes(Y, self._shapes, gaps, self._changes(Y, gaps), self._base)
         return np.maximum(sizes, 0.0)
 
     def _measure(self, rows: FloatArray) -> None:

@@ -13,7 +13,7 @@ from lfm.arrays import BoolArray, FloatArray, IntArray
 MAX_LINES = 60
 MAX_CHANGES = 3000  # that lines are looked for in; of more, an even sample
 _HYPOTHESES = 1500
-_FAR = 1e-3  # probability that noise alone takes a change of a line so far off it
+_FAR = 1e-5  # probability that noise alone takes a change of a line so far off it
 _QUIET = 1e-4  # probability that the background alone makes a change so large
 _WITHIN = 0.95  # share of the background inside the limit that its covariance is measured in
 _WIDER = 1.1  # what that limit cuts off the covariance

@@ -1,9 +1,10 @@
 """One track of sizes as a sum of sources that are on or off, and what is left over.
 
-Several sources may have one shape (heaters). With C(x) = log(1 + x²), parts of size u_i and states z_i(t)
-minimise Σ_t C((Δa − Σ_i Δz_i u_i)/s) + λ Σ_t C(r_t/s)(1 + κ[r_t < 0]) + (price of a switch)·switches + ½ log
-N · parts, r_t = a_t − Σ_i z_i(t) u_i. Parts are added greedily from the changes that are seen, each decoded
-by a binary Viterbi, then all again in turn.
+Several sources may have one shape (heaters). A source that is on or off shows as a *peak* among the changes of
+the track: many of one size, where a load that varies has few of any. Only sizes with such a peak are tried. With
+C(x) = log(1 + x²), parts of size u_i and states z_i(t) minimise Σ_t C((Δa − Σ_i Δz_i u_i)/s) + λ Σ_t C(r_t/s)(1 +
+κ[r_t < 0]) + (price of a switch and of its time)·switches + (price of a size)·parts, r_t = a_t − Σ_i z_i(t) u_i.
+Parts are added one after the other, each decoded by a binary Viterbi, then all again in turn.
 """
 
 from typing import NamedTuple
@@ -16,10 +17,14 @@ from lfm.compiled import compiled
 _LEVEL = 0.02  # λ, nats of one row away from zero
 _BELOW = 20.0  # κ: less than nothing is left only by mistake
 _SWITCH = 3.0  # nats
+_SIZE = 7.0  # nats: one size among a thousand
 _LEAST_STEPS = 3.0  # resolutions: smaller steps are no part
-_MOST = 12
-_TRIES = 6  # sizes tried for each new part
-_BIN = 0.03  # of log size
+_MOST = 8
+_TRIES = 4  # sizes tried for each new part
+_NARROW, _NARROW_STEPS = 0.025, 1.5  # half width of a peak, of its size and in resolutions; the larger holds
+_WIDE = 1.6  # factor on the size, up and down: the changes that a peak is compared with
+_PEAK = 12.0  # nats by which more changes lie in a peak than around it
+_APART = 0.1  # of log size: peaks closer than this are tried once
 
 
 class Parts(NamedTuple):
@@ -81,27 +86,42 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
 
 
 def _new_part(left: FloatArray, gap_before: BoolArray) -> tuple[float, float, BinaryArray] | None:
-    """(price afterwards, size, states) of the best further part; None where nothing recurs."""
-    step = np.abs(np.diff(left)[~gap_before[1:]])
-    step = step[step > _LEAST_STEPS]
-    if len(step) < 2:
-        return None
-    bins = np.round(np.log(step) / _BIN).astype(np.int64)
-    values, times = np.unique(bins, return_counts=True)
-    worth = times * np.log1p(np.exp(2 * _BIN * values))
+    """(price afterwards, size, states) of the best further part; None where no size recurs."""
     best: tuple[float, float, BinaryArray] | None = None
-    for value in values[np.argsort(-worth, kind="stable")[:_TRIES]]:
-        size = float(np.median(step[np.abs(bins - value) <= 1]))
+    for size in _recurring(np.abs(np.diff(left)[~gap_before[1:]])):
         state = _viterbi(left, size, gap_before)
         size = _step_size(left, state, gap_before, size)
         state = _viterbi(left, size, gap_before)
         switches = int(np.count_nonzero(np.diff(state.astype(np.int8))[~gap_before[1:]]))
         if switches < 2:
             continue
-        price = _cost(left - size * state, gap_before) + _SWITCH * switches + 0.5 * np.log(len(left))
+        timed = _SWITCH + np.log(len(left) / switches)
+        price = _cost(left - size * state, gap_before) + timed * switches + _SIZE
         if best is None or price < best[0]:
             best = (price, size, state)
     return best
+
+
+def _recurring(steps: FloatArray) -> list[float]:
+    """The sizes at which the steps have their clearest peaks, the clearest first.
+
+    With n steps in a peak and e expected from those around it, n log(n/e) − (n − e) nats speak for the peak.
+    """
+    size = np.sort(steps[steps > _LEAST_STEPS])
+    if len(size) < 2:
+        return []
+    half = np.maximum(_NARROW_STEPS, _NARROW * size)
+    inside = np.searchsorted(size, size + half, side="right") - np.searchsorted(size, size - half)
+    around = np.searchsorted(size, size * _WIDE, side="right") - np.searchsorted(size, size / _WIDE) - inside
+    expected = (around + 1) * 2 * half / (size * (_WIDE - 1 / _WIDE))
+    speaks = np.where(inside > expected, inside * np.log(inside / expected) - (inside - expected), 0.0)
+    found: list[float] = []
+    for i in np.argsort(-speaks, kind="stable"):
+        if speaks[i] < _PEAK or len(found) == _TRIES:
+            break
+        if all(abs(np.log(size[i] / other)) > _APART for other in found):
+            found.append(float(size[i]))
+    return found
 
 
 def _step_size(left: FloatArray, state: BinaryArray, gap_before: BoolArray, size: float) -> float:

@@ -93,6 +93,7 @@ def explain(
     way: Way,
     notes: list[str],
     *,
+    duration_s: FloatArray,
     feeds_in: bool,
 ) -> Explained:
     """The rows X (N, D) explained by the estimator that was asked for, or, for "auto", by this rule.
@@ -115,7 +116,7 @@ def explain(
         if way.estimator != "auto" or (steady and solution.residual(X) <= MUCH_LEFT * changing):
             notes.extend(words)
             return Explained(name, solution, None, nothing)
-    found = vary(X, gaps, voltage_v, components=way.components, notes=notes)
+    found = vary(X, gaps, voltage_v, duration_s=duration_s, components=way.components, notes=notes)
     amplitude = found.amplitude if len(found.shapes) else None
     return Explained(SHAPES, found.solution, amplitude, found.shapes)
 

@@ -41,7 +41,7 @@ from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage
 from nilm.errors import NothingUsableError, OptionError
 from nilm.results import FloatArray, TimeArray
-from nilm.timeline import gaps_before
+from nilm.timeline import gaps_before, utc
 
 PRIORS = ("house", "paper")
 MIN_ROWS = 2
@@ -70,6 +70,7 @@ def disaggregate(
     interval_s: float = 120,
     seed: int = 0,
     start_utc: TimeArray | None = None,
+    duration_s: ArrayLike | None = None,
     fit_for_use: ArrayLike | None = None,
     prior: str = "house",
     warm_start: ArrayLike | None = None,
@@ -77,22 +78,21 @@ def disaggregate(
 ) -> Disaggregation:
     """The appliances in current_a (N, D) amperes, one mains cycle per row, voltage_v (D,) or (N, D) volts.
 
-    `start_utc` (N,) tells gaps between rows `interval_s` apart; without it every row follows the one before.
+    `start_utc` (N,) tells gaps between rows; without it every row follows the one before. `duration_s` (N,) is
+    the time that each row stands for, `interval_s` where it is None.
     `fit_for_use` (N,) False leaves a row out of the fit; it is decoded afterwards where it is close to a
     state that was seen. Rows with NaN are left out altogether. `components` is an upper bound or "auto";
     `warm_start` (K, D) are waveforms to try before the estimator.
     """
     current, voltage = _checked(current_a, voltage_v)
-    times = start_utc
-    if times is None:
-        times = np.datetime64(0, "ns") + np.arange(len(current)) * np.timedelta64(
-            round(interval_s * 1e9), "ns"
-        )
-    gap_before = gaps_before(times, interval_s, slack_s=interval_s / 2)
+    length = _durations(duration_s, interval_s, len(current))
+    times = utc(np.cumsum(length) - length) if start_utc is None else start_utc
+    gap_before = gaps_before(times, length, slack_s=interval_s / 2)
     factorised = factorise(
         current,
         voltage,
         gap_before=gap_before,
+        duration_s=length,
         interval_s=interval_s,
         components=components,
         estimator=estimator,
@@ -109,6 +109,7 @@ def factorise(
     voltage: FloatArray,
     *,
     gap_before: NDArray[np.bool_],
+    duration_s: FloatArray | None = None,
     interval_s: float = 120,
     components: int | str = "auto",
     estimator: str = "auto",
@@ -143,7 +144,8 @@ def factorise(
     shapes = np.zeros((0, X.shape[1]))
     if sun is None:
         X = at_steady_voltage(X, V, gaps)
-        first = explain(X, gaps, mean_v, way, notes, feeds_in=feeding)
+        length = _durations(duration_s, interval_s, len(current))[fit_rows]
+        first = explain(X, gaps, mean_v, way, notes, duration_s=length, feeds_in=feeding)
         name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
         if warm_start is not None and amplitude is None:
             solution = warmer(solution, X, warm_start, notes)
@@ -341,6 +343,18 @@ def _checked(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, Fl
     if not np.isfinite(voltage).all():
         raise OptionError("voltage_v holds values that are NaN or infinite; leave those rows out of both")
     return current, voltage
+
+
+def _durations(duration_s: ArrayLike | None, interval_s: float, n_rows: int) -> FloatArray:
+    """(n_rows,) seconds that each row stands for."""
+    if duration_s is None:
+        return np.full(n_rows, float(interval_s))
+    length = np.asarray(duration_s, dtype=np.float64)
+    if length.shape != (n_rows,) or not (np.isfinite(length) & (length > 0)).all():
+        raise OptionError(
+            f"duration_s must hold one number above 0 for each of the {n_rows} rows; got shape {length.shape}"
+        )
+    return length
 
 
 def _per_row(voltage: FloatArray, rows: NDArray[np.int64]) -> FloatArray:

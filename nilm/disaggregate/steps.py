@@ -87,6 +87,7 @@ def factorise_week(
         table.current_a.astype(np.float64),
         table.voltage_v.astype(np.float64),
         gap_before=table.gap_before,
+        duration_s=table.duration_s,
         interval_s=float(table.interval_s),
         components=options.components,
         estimator=options.estimator,

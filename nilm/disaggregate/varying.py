@@ -1,25 +1,43 @@
 """Loads that are more than on or off: shapes whose watts vary, and the on/off appliances among them.
 
 Owns how the shapes of `lfm.ShapeDecoder` become features of a house: what is always there, on/off appliances
-with Z and W, and loads that vary, each with its size in every row.
+with Z and W, and loads that vary, each with its size in every row. Heaters have one shape, the voltage's own, so
+their sum is taken apart by scale and by sizes that recur. Tracks that switch together become one machine.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import LfmError, ShapeDecoder, Solution, split_track
+from lfm import LfmError, ShapeDecoder, Solution, join_machines, split_scales, split_track
 from nilm.disaggregate.estimate import independent
 from nilm.errors import OptionError
 from nilm.results import FloatArray
 
-RESISTIVE_COSINE = 0.99995  # with the voltage: a heater's; several heaters may hide behind one such shape
-RESOLUTION_W = 5.0  # steps of a heater below this are wander
-LEAST_SHARE = 0.002  # of what is above the base; a smaller feature is left to the unexplained energy
-LARGE_PART = 0.01  # of what is above the base; a smaller heater stays with what varies
-TWO_LEVEL_ERROR = 0.1  # of its energy that an on/off appliance may differ from one steady level
-ON_SHARE = 0.1  # of its usual power above which a varying load counts as on
+
+@dataclass(frozen=True)
+class VaryingThresholds:
+    """What decides how shapes become appliances. Set on weeks of real habits with waveform seeds 1 to 3."""
+
+    # Cosine with the voltage: within 0.8° a current cannot be told from a heater's, in a house of many loads.
+    resistive_cosine: float = 0.9999
+    # Watts: smaller steps and levels are wander. Real heaters wander by up to 5 W from row to row.
+    resolution_w: float = 5.0
+    # Seconds: the pauses of a washing machine, a dishwasher or a dryer inside one run are shorter.
+    pause_s: float = 1800.0
+    # Share of the energy above the base. A smaller feature is left to the unexplained energy.
+    least_share: float = 0.002
+    # Share of the energy above the base. A smaller heater stays with the one that varies.
+    least_heater: float = 0.005
+    # Share of its energy by which an on/off appliance may differ from one steady level.
+    two_level_error: float = 0.03
+    # Share of its usual power, above which a load that varies counts as on.
+    on_share: float = 0.1
+
+
+THRESHOLDS = VaryingThresholds()
 
 
 class Varying(NamedTuple):
@@ -30,76 +48,117 @@ class Varying(NamedTuple):
     amplitude: FloatArray  # (N, V) sizes in units of `shapes`, 0 where a load is off
 
 
+class Tracks(NamedTuple):
+    """Watts in every row, and the current of one watt."""
+
+    power_w: FloatArray  # (N, K)
+    per_watt_a: FloatArray  # (K, D)
+
+
 def vary(
     X: FloatArray,
     gaps: NDArray[np.bool_],
     voltage_v: FloatArray,
     *,
+    duration_s: FloatArray,
     components: int | str,
     notes: list[str],
 ) -> Varying:
-    """The explanation of X (N, D) by a base, on/off appliances and loads that vary."""
+    """The explanation of X (N, D) by a base, on/off appliances and loads that vary.
+
+    `duration_s` (N,) is the time that each row stands for.
+    """
     most = max(components - 1, 1) if isinstance(components, int) else "auto"
     try:
         model = ShapeDecoder(n_components=most).fit(X, gap_before=gaps)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
-    watts = model.components_ @ voltage_v / len(voltage_v)
-    cosine = watts / (np.linalg.norm(voltage_v) / len(voltage_v))  # shapes have length 1
-    total = max(float(np.abs(model.amplitudes_ * watts).sum()), np.finfo(np.float64).tiny)
-    columns = [np.ones(len(X), dtype=np.uint8)]
-    features = [model.base_]
+    tracks = _large_enough(_in_watts(model, voltage_v), duration_s, notes)
+    tracks = _heaters_apart(tracks, gaps, voltage_v, duration_s)
+    columns, features = [np.ones(len(X), dtype=np.uint8)], [model.base_]
     shapes: list[FloatArray] = []
-    tracks: list[FloatArray] = []
-    left_out = 0
-    for shape, track, watt, cos in zip(model.components_, model.amplitudes_.T, watts, cosine, strict=True):
-        if abs(watt) * track.sum() < LEAST_SHARE * total:
-            left_out += 1
-            continue
-        if cos > RESISTIVE_COSINE:
-            parts = split_track(track, gaps, resolution=RESOLUTION_W / watt)
-            rest = np.maximum(parts.left, 0.0)
-            for size, on in zip(parts.size, parts.on.T, strict=True):
-                if watt * size * on.sum() < LARGE_PART * total:
-                    rest = rest + size * on
-                    continue
-                columns.append(on)
-                features.append(size * shape)
-            if watt * rest.sum() >= LEAST_SHARE * total:
-                shapes.append(shape)
-                tracks.append(rest)
-            continue
-        on, size = _two_levels(track)
-        if np.abs(track - size * on).sum() <= TWO_LEVEL_ERROR * track.sum():
+    sizes: list[FloatArray] = []
+    machine = join_machines(np.abs(tracks.power_w), gaps, resolution=THRESHOLDS.resolution_w)
+    for members in (np.flatnonzero(machine == m) for m in range(int(machine.max(initial=-1)) + 1)):
+        power_w = tracks.power_w[:, members].sum(axis=1)
+        energy = duration_s @ tracks.power_w[:, members]
+        per_watt_a = energy @ tracks.per_watt_a[members] / energy.sum()
+        on, level = _two_levels(power_w)
+        if np.abs(power_w - level * on).sum() <= THRESHOLDS.two_level_error * np.abs(power_w).sum():
             columns.append(on)
-            features.append(size * shape)
+            features.append(level * per_watt_a)
         else:
-            shapes.append(shape)
-            tracks.append(track)
-    if left_out:
-        notes.append(
-            f"{left_out} features with less than {100 * LEAST_SHARE:g}% of the energy each were left out; "
-            "what they held is in the unexplained energy."
-        )
+            mean, size = _in_units(power_w)
+            shapes.append(mean * per_watt_a)
+            sizes.append(size)
     solution = independent(Solution(np.column_stack(columns), np.array(features)), notes)
-    return Varying(solution, *_in_units(shapes, tracks, X.shape))
+    N, D = X.shape
+    return Varying(solution, np.array(shapes).reshape(-1, D), np.array(sizes).reshape(-1, N).T)
 
 
-def _two_levels(track: FloatArray) -> tuple[NDArray[np.uint8], float]:
+def _in_watts(model: ShapeDecoder, voltage_v: FloatArray) -> Tracks:
+    """The shapes with their power in every row; those that draw no watts are not among them."""
+    watts = model.components_ @ voltage_v / len(voltage_v)
+    # A current in quadrature draws no power: its watts are rounding, and one watt of it would be thousands of
+    # amperes.
+    real = np.abs(watts) > 1e-3 * np.linalg.norm(voltage_v) / len(voltage_v)
+    return Tracks(model.amplitudes_[:, real] * watts[real], model.components_[real] / watts[real, None])
+
+
+def _large_enough(tracks: Tracks, duration_s: FloatArray, notes: list[str]) -> Tracks:
+    """The tracks that hold at least the least share of the energy; a note counts the others."""
+    energy = np.abs(duration_s @ tracks.power_w)
+    kept = energy >= THRESHOLDS.least_share * energy.sum()
+    if not kept.all():
+        notes.append(
+            f"{np.count_nonzero(~kept)} features with less than {100 * THRESHOLDS.least_share:g}% of the "
+            "energy each were left out; what they held is in the unexplained energy."
+        )
+    return Tracks(tracks.power_w[:, kept], tracks.per_watt_a[kept])
+
+
+def _heaters_apart(
+    tracks: Tracks, gaps: NDArray[np.bool_], voltage_v: FloatArray, duration_s: FloatArray
+) -> Tracks:
+    """The tracks with the sum of all heaters taken apart, by scale and by sizes that recur."""
+    length = np.linalg.norm(tracks.per_watt_a, axis=1) * np.linalg.norm(voltage_v)
+    heats = (tracks.per_watt_a @ voltage_v > THRESHOLDS.resistive_cosine * length) & (
+        tracks.power_w.sum(axis=0) > 0
+    )
+    if not heats.any():
+        return tracks
+    energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
+    heat_w = tracks.power_w[:, heats].sum(axis=1)
+    apart: list[FloatArray] = []
+    rest = np.zeros(len(heat_w))
+    for scale in split_scales(
+        heat_w, duration_s, resolution=THRESHOLDS.resolution_w, pause=THRESHOLDS.pause_s
+    ):
+        parts = split_track(scale, gaps, resolution=THRESHOLDS.resolution_w)
+        left = np.maximum(parts.left, 0.0)
+        for power_w in (*(size * on for size, on in zip(parts.size, parts.on.T, strict=True)), left):
+            if duration_s @ power_w >= THRESHOLDS.least_heater * energy:
+                apart.append(power_w)
+            else:
+                rest = rest + power_w
+    if duration_s @ rest >= THRESHOLDS.least_share * energy:
+        apart.append(rest)
+    heater_a = voltage_v / np.mean(voltage_v**2)
+    power_w = np.column_stack([tracks.power_w[:, ~heats], *apart])
+    return Tracks(power_w, np.vstack([tracks.per_watt_a[~heats], *[heater_a] * len(apart)]))
+
+
+def _two_levels(power_w: FloatArray) -> tuple[NDArray[np.uint8], float]:
     """When a track (N,) is on, and its level then: above half of what it usually reaches."""
-    usual = float(np.percentile(track[track > 0], 90)) if (track > 0).any() else 0.0
-    on = track > usual / 2
-    return on.astype(np.uint8), float(np.median(track[on])) if on.any() else 0.0
+    size = np.abs(power_w)
+    usual = float(np.percentile(size[size > 0], 90)) if (size > 0).any() else 0.0
+    on = size > usual / 2
+    return on.astype(np.uint8), float(np.median(power_w[on])) if on.any() else 0.0
 
 
-def _in_units(
-    shapes: list[FloatArray], tracks: list[FloatArray], like: tuple[int, int]
-) -> tuple[FloatArray, FloatArray]:
-    """(V, D) shapes at their mean size when on, and (N, V) sizes in these units, 0 where off."""
-    N, D = like
-    means, sizes = np.zeros((len(shapes), D)), np.zeros((N, len(shapes)))
-    for k, (shape, track) in enumerate(zip(shapes, tracks, strict=True)):
-        on = track > ON_SHARE * np.percentile(track, 98)
-        mean = float(track[on].mean()) if on.any() else 1.0
-        means[k], sizes[:, k] = mean * shape, np.where(on, track / mean, 0.0)
-    return means, sizes
+def _in_units(power_w: FloatArray) -> tuple[float, FloatArray]:
+    """The mean watts of a track (N,) while it is on, and its size (N,) in units of that, 0 where it is off."""
+    size = np.abs(power_w)
+    on = size > THRESHOLDS.on_share * np.percentile(size, 98)
+    mean = float(power_w[on].mean()) if on.any() else 1.0
+    return mean, np.where(on, power_w / mean, 0.0)

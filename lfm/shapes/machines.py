@@ -1,0 +1,71 @@
+"""Tracks that switch together are one machine.
+
+A load whose waveform changes with its level lies on several lines, and each of its switches is shared among
+them. Nothing in the rows tells such tracks apart, so they are added up.
+"""
+
+import numpy as np
+
+from lfm.arrays import BoolArray, FloatArray, IntArray
+
+_TOGETHER = 0.75  # of what a track changes by, in the same rows and the same direction as another
+_BY_CHANCE = 0.01  # probability that changes meet so often if neither knows of the other
+_LEAST_CHANGE = 0.1  # of the level that a track exceeds in 2% of the time: smaller changes are wander
+
+
+def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: float) -> IntArray:
+    """(K,) the machine of each track (N, K), numbered from 0 up: tracks that switch together have one number.
+
+    Parameters
+    ----------
+    tracks : array of shape (N, K)
+        Sizes in time, all in one unit such as watts.
+    gap_before : array of bool, shape (N,)
+        True where a row does not follow the one before.
+    resolution : float above 0
+        Changes below this are wander.
+
+    Returns
+    -------
+    array of int, shape (K,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lfm import join_machines
+    >>> t = np.arange(900)
+    >>> motor, other = 200.0 * (t % 90 < 20), 500.0 * (t % 130 < 50)
+    >>> join_machines(np.column_stack([motor, other, 8 * motor]), np.zeros(900, bool), resolution=5).tolist()
+    [0, 1, 0]
+    """
+    K = tracks.shape[1]
+    machine = np.arange(K)
+    while True:
+        members = [np.flatnonzero(machine == m) for m in np.unique(machine)]
+        joined = np.column_stack([tracks[:, m].sum(axis=1) for m in members]) if K else tracks
+        pair = _closest(joined, gap_before, resolution)
+        if pair is None:
+            return np.unique(machine, return_inverse=True)[1]
+        machine[members[pair[1]]] = machine[members[pair[0]][0]]
+
+
+def _closest(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> tuple[int, int] | None:
+    """(larger, smaller) the two tracks that switch together most, None where no two do."""
+    least = np.maximum(_LEAST_CHANGE * np.percentile(tracks, 98, axis=0), resolution)
+    change = np.zeros_like(tracks)
+    change[1:] = np.diff(tracks, axis=0)
+    change[gap_before] = 0
+    change[np.abs(change) <= least] = 0
+    energy, moved = tracks.sum(axis=0), change != 0
+    best, best_share = None, _TOGETHER
+    for small in range(tracks.shape[1]):
+        total = float(np.abs(change[:, small]).sum())
+        if np.count_nonzero(moved[:, small]) < 2:
+            continue
+        for large in np.flatnonzero(energy > energy[small]).tolist():
+            same = change[:, small] * change[:, large] > 0
+            share = float(np.abs(change[same, small]).sum()) / total
+            chance = float(moved[:, large].mean()) ** np.count_nonzero(same)
+            if share > best_share and chance < _BY_CHANCE:
+                best, best_share = (large, small), share
+    return best
