@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from calibration_fit import fit_tables, with_odds
 from calibration_rows import Judged, judged_set
-from calibration_weeks import WEEKS
+from calibration_weeks import OTHER, WEEKS
 from calibration_worst import print_worst
 from machine import machine_size
 
@@ -83,7 +83,8 @@ def joined(parts: list[Said]) -> Said:
 
 def all_sets(*, report: bool, share: float) -> dict[str, Judged]:
     """Every set whose data is there."""
-    found = {kind: judged_set(kind, report=report, share=share, data=DATA) for kind in WEEKS}
+    kinds = [kind for kind in WEEKS if not (report and kind == OTHER)]
+    found = {kind: judged_set(kind, report=report, share=share, data=DATA) for kind in kinds}
     for kind in [kind for kind, judged in found.items() if judged is None]:
         print(f"{kind}: no data below {DATA}, left out")
     return {kind: judged for kind, judged in found.items() if judged is not None}

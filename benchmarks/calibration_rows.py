@@ -99,7 +99,13 @@ def together(weeks: list[Judged]) -> Judged:
 
 def judge(week: TrueWeek) -> Judged:
     """A week solved, and its features against the truth."""
-    found = disaggregate(week.current_a, week.voltage_v, start_utc=week.start_utc, interval_s=week.interval_s)
+    found = disaggregate(
+        week.current_a,
+        week.voltage_v,
+        start_utc=week.start_utc,
+        interval_s=week.interval_s,
+        estimator=week.estimator,
+    )
     held = [h for k in range(found.solution.K) if (h := held_against(found, k, week)) is not None]
     kept = [h.feature for h in held]
     f1, load, true, kwh = (

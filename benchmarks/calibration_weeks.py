@@ -40,7 +40,12 @@ WEEKS = {
     "solar": 10,
     "real habits": 3,  # times six weeks
     "lifelike": 4,
+    "the other estimator": 12,  # of the fit alone
 }
+OTHER = "the other estimator"
+# Weeks that are solved by the estimator that the rule would not choose, so that the map knows answers that
+# fit badly, whoever gave them: (estimator, number of appliances, drift).
+_OTHERS = (("shapes", 10, 0.01), ("switching", 30, 0.01), ("shapes", 10, 0.03), ("switching", 26, 0.02))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +62,19 @@ class TrueWeek:
     truth_w: np.ndarray  # (N, L) watts of every load, then of every machine that has several
     names: tuple[str, ...]  # (L,)
     standby_w: float  # what all loads draw at least, but for 2% of their time
+    estimator: str = "auto"
 
 
 def weeks_of(kind: str, *, report: bool, share: float, data: Path) -> Iterator[tuple[str, int, str]]:
     """(name, seed, real house) of the weeks of a set; `share` of the usual number, at least one."""
     n_weeks = max(round(share * WEEKS[kind]), 1)
+    if kind == OTHER and report:
+        return
     if kind != "real habits":
         first = REPORT_SEED if report else FIT_SEED
         for n in range(n_weeks):
-            yield f"{kind}, seed {first + n}", first + n, ""
+            seed = first + n + (500 if kind == OTHER else 0)  # other houses than those of the other sets
+            yield f"{kind}, seed {seed}", seed, ""
     elif (data / "habits").is_dir():
         first = REAL_REPORT_SEED if report else REAL_FIT_SEED
         for house, day in HABITS:
@@ -77,22 +86,24 @@ def true_week(kind: str, name: str, seed: int, real: str, data: Path) -> TrueWee
     """The rows of one week of `weeks_of`."""
     if kind == "real habits":
         return _real_habits(name, seed, real, data)
-    days, conditions, gaps = 7.0, Conditions(), False
+    days, estimator, drift = 7.0, "auto", Conditions().drift
+    n = {"20 appliances": 20, "30 appliances": 30}.get(kind, 10)
     if kind == "3% drift":
-        conditions = Conditions(drift=0.03)
-    if kind == "gaps":
-        days, gaps = (1.0 if seed % 2 else 7.0), True
+        drift = 0.03
+    elif kind == "gaps":
+        days = 1.0 if seed % 2 else 7.0
+    elif kind == OTHER:
+        estimator, n, drift = _OTHERS[seed % len(_OTHERS)]
     if kind == "lifelike":
         house, profile = lifelike_house(seed=seed, days=days)
     else:
-        n = {"20 appliances": 20, "30 appliances": 30}.get(kind, 10)
         house = simulated_house(seed=seed, days=days, n_appliances=n)
         profile = np.ones(house.Z.shape)
     rng = np.random.default_rng([seed, 1])
     if kind == "solar":
         house, profile = with_solar(house, np.random.default_rng([seed, 2]))
-    week = recorded(name, kind, house, profile, conditions, rng)
-    return without_hours(week, rng) if gaps else week
+    week = recorded(name, kind, house, profile, Conditions(drift=drift), rng)
+    return replace(without_hours(week, rng) if kind == "gaps" else week, estimator=estimator)
 
 
 def recorded(
