@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from calibration_rows import Judged
+from calibration_weeks import OTHER
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
@@ -22,6 +23,7 @@ FOLDS = 10
 REGULARISATION = 0.3  # inverse weight of the squared coefficients of scaled evidence
 LEAST_GAIN = 0.001  # nats of log-loss that one more piece of evidence must save
 MOST_PIECES = 12
+RARE = 0.2  # weight of weeks that no user has: they only keep the map from trusting what it has not seen
 ALWAYS = ("log share of the energy left over",)
 LEAST, MOST = 0.01, 0.99  # nobody is surer than this
 POINTS = 13  # of the curve
@@ -34,8 +36,9 @@ def fit_tables(sets: dict[str, Judged], *, chosen: tuple[str, ...] = ()) -> dict
     whole = Judged(
         **{f: np.concatenate([getattr(s, f) for s in sets.values()]) for f in ROW_FIELDS} | _NO_RUNS
     )
-    weight = np.concatenate([np.full(len(s.right), len(s.right) ** -0.5) for s in sets.values()])
-    fitting = _Fitting(whole.evidence, EVIDENCE, whole.right, weight, whole.house)
+    weight = np.concatenate([np.full(len(s.right), _weight(kind, s)) for kind, s in sets.items()])
+    usual = np.concatenate([np.full(len(s.right), kind != OTHER) for kind, s in sets.items()])
+    fitting = _Fitting(whole.evidence, EVIDENCE, whole.right, weight, whole.house, usual)
     chosen = chosen or fitting.choose()
     appliance, said = fitting.fit(chosen)
     run, n_runs = _fit_runs(sets, appliance)
@@ -45,8 +48,13 @@ def fit_tables(sets: dict[str, Judged], *, chosen: tuple[str, ...] = ()) -> dict
         "runs": n_runs,
         "appliance": vars(appliance),
         "run": vars(run),
-        "range": _ranges(said, whole, weight),
+        "range": _ranges(said[usual], whole.ratio[usual], weight[usual]),
     }
+
+
+def _weight(kind: str, judged: Judged) -> float:
+    """What each appliance of a set counts."""
+    return float(len(judged.right) ** -0.5) * (RARE if kind == OTHER else 1.0)
 
 
 ROW_FIELDS = ("evidence", "right", "f1", "ratio", "house", "week", "group", "load", "true_kwh", "kwh")
@@ -58,7 +66,10 @@ _NO_RUNS: dict[str, np.ndarray] = {
 
 
 class _Fitting:
-    """Evidence (R, E) with names, what was right, weights, and the houses that are left out together."""
+    """Evidence (R, E) with names, what was right, weights, and the houses that are left out together.
+
+    `usual` (R,) are weeks as users have them: how often what is said comes true is measured on these alone.
+    """
 
     def __init__(
         self,
@@ -67,8 +78,9 @@ class _Fitting:
         right: np.ndarray,
         weight: np.ndarray,
         house: np.ndarray,
+        usual: np.ndarray,
     ) -> None:
-        self.names, self.right, self.weight = names, right, weight / weight.mean()
+        self.names, self.right, self.weight, self.usual = names, right, weight / weight.mean(), usual
         self.evidence = evidence
         self.scale = evidence.std(axis=0) + 1e-9
         self.scaled = (evidence - evidence.mean(axis=0)) / self.scale
@@ -77,7 +89,7 @@ class _Fitting:
 
     def choose(self) -> tuple[str, ...]:
         """The evidence that tells right from wrong in houses that were left out, the most telling first."""
-        # How well the week is explained counts in any case: kinds of weeks that are not in the fit show there.
+        # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there.
         chosen = [self.names.index(name) for name in ALWAYS]
         best = self._loss(self._unseen(chosen))
         while len(chosen) < MOST_PIECES:
@@ -95,8 +107,9 @@ class _Fitting:
         columns = [self.names.index(name) for name in chosen]
         unseen = self._unseen(columns)
         curve = IsotonicRegression(y_min=LEAST, y_max=MOST, out_of_bounds="clip")
-        curve.fit(unseen, self.right, sample_weight=self.weight)
-        points = np.unique(np.quantile(unseen, np.linspace(0, 1, POINTS)).round(4))
+        usual = self.usual
+        curve.fit(unseen[usual], self.right[usual], sample_weight=self.weight[usual])
+        points = np.unique(np.quantile(unseen[usual], np.linspace(0, 1, POINTS)).round(4))
         true = _smoothed(curve.predict(points))
         model = self._model(columns, np.arange(len(self.right)))
         weight = model.coef_[0] / self.scale[columns]
@@ -148,21 +161,22 @@ def with_odds(runs: np.ndarray, feature: np.ndarray, sure: np.ndarray) -> np.nda
 
 def _fit_runs(sets: dict[str, Judged], appliance: Map) -> tuple[Map, int]:
     """The map of runs, whose appliances are as sure as `appliance` says, and the number of runs behind it."""
-    evidence, right, weight, house = [], [], [], []
-    for judged in sets.values():
+    evidence, right, weight, house, usual = [], [], [], [], []
+    for kind, judged in sets.items():
         sure = appliance.probability(judged.evidence, EVIDENCE)
         evidence.append(with_odds(judged.run_evidence, judged.run_feature, sure))
         right.append(judged.run_right)
         # An appliance counts by the root of its runs, or the fridge would be all that matters.
         n = np.bincount(judged.run_feature, minlength=len(sure))[judged.run_feature]
-        weight.append(n**-0.5 * len(sure) ** -0.5)
+        weight.append(n**-0.5 * _weight(kind, judged))
         house.append(judged.house[judged.run_feature])
-    rows = tuple(np.concatenate(part) for part in (evidence, right, weight, house))
+        usual.append(np.full(len(judged.run_right), kind != OTHER))
+    rows = tuple(np.concatenate(part) for part in (evidence, right, weight, house, usual))
     fitting = _Fitting(rows[0], RUN_EVIDENCE, *rows[1:])
     return fitting.fit(RUN_EVIDENCE)[0], len(rows[1])
 
 
-def _ranges(sure: np.ndarray, whole: Judged, weight: np.ndarray) -> dict[str, list[float]]:
+def _ranges(sure: np.ndarray, ratio: np.ndarray, weight: np.ndarray) -> dict[str, list[float]]:
     """Factors on the energy that hold HELD of the true ones, by how sure an appliance is.
 
     They never cross the energy itself, and what is surer has no wider range. Wrong features are mostly
@@ -173,14 +187,14 @@ def _ranges(sure: np.ndarray, whole: Judged, weight: np.ndarray) -> dict[str, li
     for a, b in itertools.pairwise(edges):
         inside = (sure >= a) & (sure <= b)
         centre.append(float(sure[inside].mean()))
-        shortest = _shortest_range(whole.ratio[inside], weight[inside])
+        shortest = _shortest_range(ratio[inside], weight[inside])
         low.append(shortest[0])
         high.append(shortest[1])
     ends = np.array([np.maximum.accumulate(low), np.minimum.accumulate(high)])
     # Between two centres the factors are interpolated, which holds a little less than either.
     for widened in (ends**power for power in np.arange(1.0, 3.0, 0.05)):
         held = [np.interp(sure, centre, end) for end in widened]
-        inside = (whole.ratio >= held[0]) & (whole.ratio <= held[1])
+        inside = (ratio >= held[0]) & (ratio <= held[1])
         if np.average(inside, weights=weight) >= HELD:
             break
     return {

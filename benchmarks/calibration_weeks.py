@@ -40,7 +40,7 @@ WEEKS = {
     "solar": 10,
     "real habits": 3,  # times six weeks
     "lifelike": 4,
-    "the other estimator": 12,  # of the fit alone
+    "the other estimator": 8,  # of the fit alone
 }
 OTHER = "the other estimator"
 # Weeks that are solved by the estimator that the rule would not choose, so that the map knows answers that

@@ -17,7 +17,10 @@ from lfm.shapes.lines import background, find_lines, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
-_QUIET_SHARE, _QUIET_ROWS = 0.01, 5  # of the rows, at least so many: the quietest are a first guess of the base
+_QUIET_SHARE, _QUIET_ROWS = (
+    0.01,
+    5,
+)  # of the rows, at least so many: the quietest are a first guess of the base
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
