@@ -9,7 +9,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 2
-FACTORISE = 3
+FACTORISE = 4
 HOP = 5
 PUBLISH = 5
 SPECTRA = 1
