@@ -38,8 +38,7 @@ def energy_ranges(energy_kwh: Sequence[float], sure: FloatArray) -> list[EnergyR
 def range_of_sum(members: Iterable[EnergyRange]) -> EnergyRange:
     """The sum of some energies, whose ends add up: what cannot be told apart has its errors in common.
 
-    Adding the errors as roots of squares held 0.77 of the true sums, adding the ends 0.95
-    (`benchmarks/calibration.py`).
+    How many of the true sums the range holds is printed by `benchmarks/calibration.py`.
     """
     columns = zip(*members, strict=True)
     return EnergyRange(*(round(float(sum(column)), ENERGY_DECIMALS) for column in columns))
