@@ -57,6 +57,8 @@ class Appliance:
     sure: float | None = None  # probability that this is one real appliance with these times; None: not known
     energy_low_kwh: float | None = None  # 90% range of energy_kwh
     energy_high_kwh: float | None = None
+    doubt: str = ""  # what speaks most against it, in words; empty where we are very sure
+    would_settle: str = ""  # and what would settle that
     inrush: float | None = None  # largest current of its starts, in units of the steady one; None: not seen
     inrush_s: float | None = None  # how long its current takes to become steady
 
@@ -82,6 +84,17 @@ class Correction:
 
 
 @dataclass(frozen=True)
+class NotToldApart:
+    """Appliances that this week's data does not separate: what is known is their sum."""
+
+    appliance_ids: tuple[str, ...]
+    why: str  # in words
+    energy_kwh: float
+    energy_low_kwh: float  # 90% range of the sum
+    energy_high_kwh: float
+
+
+@dataclass(frozen=True)
 class Certainty:
     """The identifiability verdict and the confidence behind the page."""
 
@@ -97,6 +110,9 @@ class Certainty:
     relative_residual: float  # ‖X − ZW‖_F / ‖X‖_F after the hop
     at_noise_floor: bool | None  # None where the estimator gives no certificate
     notes: tuple[str, ...] = ()  # rank deficiencies, budget spent, K larger than the states, …
+    not_told_apart: tuple[NotToldApart, ...] = ()  # the groups of `indistinguishable`, with their sums
+    left_over: float = 0.0  # share of the energy that nothing explains
+    left_over_words: tuple[str, ...] = ()  # how much, when, and what it looks like
 
 
 @dataclass(frozen=True)

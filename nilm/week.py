@@ -26,6 +26,7 @@ from nilm.appliances.certainty import certainty_in_words
 from nilm.appliances.correction_words import corrections_in_words
 from nilm.appliances.inrush import starts_of
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
+from nilm.appliances.ranges import energy_ranges
 from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
@@ -89,9 +90,22 @@ def build_week(
     known = _joined(around.catalogue, analyst)
     before = known.before(week)
     names = name_loads(loads, ids, machines, analyst, before=before, observed_s=observed_s)
-    certainty = certainty_in_words(hopped, appliance_ids=ids, names=[name.text for name in names])
+    energy = energy_ranges([load.energy_kwh for load in loads], hopped.sure)
+    certainty = certainty_in_words(
+        hopped,
+        appliance_ids=ids,
+        names=[name.text for name in names],
+        energy=energy,
+        duration_s=rows.duration_s,
+    )
     appliances = build_appliances(
-        hopped, loads, ids, names, parts=parts, indistinguishable=certainty.indistinguishable
+        hopped,
+        loads,
+        ids,
+        names,
+        parts=parts,
+        indistinguishable=certainty.indistinguishable,
+        energy=energy,
     )
     sightings = _sightings(found.looks, ids, names, before, around.catalogue.weeks.get(week))
     metered_kwh = energy_kwh(rows.metered_w, rows.duration_s)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from nilm.appliances.doubts import sure_word
 from nilm.results import Activation, Appliance, WeekResult
 
 UNEXPLAINED = "unexplained"
@@ -35,6 +36,10 @@ APPLIANCES = pa.schema(
         ("sure", pa.float64()),
         ("energy_low_kwh", pa.float64()),
         ("energy_high_kwh", pa.float64()),
+        ("how_sure", pa.string()),
+        ("cost", pa.float64()),
+        ("cost_low", pa.float64()),
+        ("cost_high", pa.float64()),
         ("inrush", pa.float64()),
         ("inrush_s", pa.float64()),
         *_ORIGIN,
@@ -146,6 +151,8 @@ def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
             a.sure,
             a.energy_low_kwh,
             a.energy_high_kwh,
+            None if a.sure is None else sure_word(a.sure),
+            *(_cost(kwh, result) for kwh in (a.energy_kwh, a.energy_low_kwh, a.energy_high_kwh)),
             a.inrush,
             a.inrush_s,
         )
@@ -155,8 +162,14 @@ def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
         "kind": UNEXPLAINED,
         "activations": 0,  # a column of whole numbers stays one
         "energy_kwh": result.unexplained_kwh,
+        "cost": _cost(result.unexplained_kwh, result),
     }
     yield tuple(last.values())
+
+
+def _cost(energy_kwh: float | None, result: WeekResult) -> float | None:
+    """What an energy costs, to a hundredth of a penny; None where it is not known."""
+    return None if energy_kwh is None else round(energy_kwh * result.tariff_per_kwh, 4)
 
 
 def _activation_row(appliance: Appliance, run: Activation) -> Sequence[Any]:

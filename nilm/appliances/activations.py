@@ -55,14 +55,16 @@ def find_activations(
     duration_s: FloatArray,
     power_w: FloatArray,
     options: ActivationOptions,
+    sure: FloatArray | None = None,
 ) -> tuple[Activation, ...]:
     """The activations of one appliance, in time order, from its column `on` (N,) of zeros and ones.
 
     Rows stand for `duration_s` (N,) seconds from `start_utc` (N,) on; `power_w` (N,) is the appliance's power
     in each, 0 where it is off. Runs closer than `min_off_s` are merged first, then runs shorter than
     `min_on_s` are left out (as in NILMTK); a run that touches a gap is kept, for its true length is not
-    known. With both at 0 the energies add up exactly to `energy_kwh` of all rows; each left-out run takes its
-    share with it.
+    known. `sure` (N,) is the probability that the run of each row is right, NaN where that is not known; an
+    activation of several runs gets their mean, by rows. With both durations at 0 the energies add up exactly
+    to `energy_kwh` of all rows; each left-out run takes its share with it.
     """
     column = np.asarray(on, dtype=np.bool_)
     gaps = gaps_before(start_utc, duration_s)
@@ -83,10 +85,17 @@ def find_activations(
                 duration_s=lasts_s,
                 mean_w=round(watt_s / float(duration_s[first : last + 1].sum()), 3),
                 energy_kwh=energy,
+                sure=_mean_known(sure[first : last + 1]) if sure is not None else None,
                 cut=cut,
             )
         )
     return tuple(found)
+
+
+def _mean_known(sure: FloatArray) -> float | None:
+    """The mean of what is known, to three digits; None where nothing is."""
+    known = sure[np.isfinite(sure)]
+    return round(float(known.mean()), 3) if len(known) else None
 
 
 def _merged_runs(

@@ -18,11 +18,12 @@ from nilm.appliances.activations import (
 )
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
+from nilm.appliances.doubts import doubt_of
 from nilm.appliances.inrush import Start
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
-from nilm.disaggregate.confidence import energy_range
+from nilm.appliances.ranges import EnergyRange
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.timeline import gaps_before, share_of_time
@@ -95,6 +96,7 @@ def measure_loads(
                     duration_s=duration_s,
                     power_w=power_w,
                     options=options,
+                    sure=hopped.run_sure(k),
                 ),
                 energy_kwh=energy_kwh(power_w, duration_s),
                 amplitude=amplitude,
@@ -188,13 +190,14 @@ def build_appliances(
     *,
     parts: Mapping[int, PartOf],
     indistinguishable: Sequence[tuple[str, ...]],
+    energy: Sequence[EnergyRange],
 ) -> tuple[Appliance, ...]:
-    """The appliances of the week by energy, largest first."""
-    low, high = energy_range(hopped.sure)
+    """The appliances of the week by energy, largest first; `energy` holds the ranges of the loads."""
     appliances = []
     for k, load in enumerate(loads):
         appliance_id, name = appliance_ids[k], names[k]
         part = parts.get(k)
+        doubt = doubt_of(hopped.evidence[k], float(hopped.sure[k]))
         appliances.append(
             Appliance(
                 appliance_id=appliance_id,
@@ -216,8 +219,10 @@ def build_appliances(
                 inrush_s=load.start.lasts_s if load.start is not None else None,
                 support=round(float(hopped.hop.support[k]), 6),
                 sure=round(float(hopped.sure[k]), 3),
-                energy_low_kwh=round(load.energy_kwh * float(low[k]), 6),
-                energy_high_kwh=round(load.energy_kwh * float(high[k]), 6),
+                energy_low_kwh=energy[k].low_kwh,
+                energy_high_kwh=energy[k].high_kwh,
+                doubt=doubt.words,
+                would_settle=doubt.would_settle,
                 correction=hopped.hop.corrections[k].kind.value,
                 colour=int(appliance_id[1:]) - 1,
                 part_of=appliance_ids[part.host] if part else None,

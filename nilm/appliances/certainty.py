@@ -1,41 +1,73 @@
 """How sure a week's result is, in plain words: the diagnosis for people who do not know matrices.
 
 Owns the wording of the verdict, of the dependencies, of which appliances cannot be told apart,
-and of what would settle it. The mathematics is `lfm.diagnose`.
+and of what would settle it. The mathematics is `lfm.diagnose`; which appliances cannot be told apart is
+`nilm.appliances.not_told_apart`'s, what is left over `nilm.appliances.left_over`'s.
 """
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lfm import Pdc
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.left_over import left_over_words
+from nilm.appliances.not_told_apart import (
+    DRIFT,
+    MIXED,
+    SAME,
+    TOGETHER,
+    VARY,
+    Inseparable,
+    indistinguishable,
+    telling_pairs,
+)
+from nilm.appliances.ranges import EnergyRange, range_of_sum
 from nilm.disaggregate.disaggregation import Disaggregation
-from nilm.results import Certainty
+from nilm.results import Certainty, FloatArray, NotToldApart
 
 MAX_SENTENCES = 12  # a page lists this many dependencies, the most telling first
 
 
+_WHY = {
+    SAME: "they draw nearly the same current, so nothing says which of them ran",
+    DRIFT: "they draw nearly the same current and never ran together: one appliance whose size changes looks "
+    "like this",
+    TOGETHER: "they always ran together, so how their sum is divided is a guess",
+    VARY: "they have the same waveform and vary, so how their sum is divided is a guess",
+    MIXED: "other divisions between them fit as well",
+}
+
+
 def certainty_in_words(
-    hopped: Disaggregation, *, appliance_ids: Sequence[str], names: Sequence[str]
+    hopped: Disaggregation,
+    *,
+    appliance_ids: Sequence[str],
+    names: Sequence[str],
+    energy: Sequence[EnergyRange],
+    duration_s: FloatArray,
 ) -> Certainty:
-    """The verdict on a week, with ids and names in the order of the solution's features."""
+    """The verdict on a week; ids, names and energies are in the order of its features, `duration_s` (M,)."""
     groups = indistinguishable(hopped)
-    in_doubt = {k for group in groups for k in group}
+    in_doubt = {k for group in groups for k in group.members}
     # First what is in doubt, then what runs inside what; that two never met is the least telling.
     pairs = sorted(
-        _telling_pairs(hopped),
+        telling_pairs(hopped),
         key=lambda pair: (len({pair[0], pair[1]} & in_doubt) < 2, pair[2] is Pdc.DISJOINT, pair[:2]),
     )
     sentences = [_dependency_words(i, j, pdc, names) for i, j, pdc in pairs]
     more = len(sentences) - MAX_SENTENCES
     if more > 0:
         sentences = [*sentences[:MAX_SENTENCES], f"and {more} more pairs of this kind"]
-    alike = _same_waveform(hopped)
+    alike = {(bond.i, bond.j) for group in groups for bond in group.bonds if bond.why in (SAME, DRIFT)}
     settle = [
         _settling_words(i, j, pdc, names, alike=(i, j) in alike)
         for i, j, pdc in pairs
-        if any({i, j} <= set(g) for g in groups)
+        if any({i, j} <= set(g.members) for g in groups)
+    ]
+    explained = {(i, j) for i, j, _ in pairs}
+    settle += [
+        f"one hour with {names[bond.i]} on and {names[bond.j]} off"
+        for group in groups
+        for bond in group.bonds
+        if bond.why in (TOGETHER, VARY) and (bond.i, bond.j) not in explained
     ]
     diagnosis = hopped.diagnosis
     verdict = {True: "identifiable", False: "not identifiable", None: "unknown"}[diagnosis.identifiable]
@@ -45,66 +77,30 @@ def certainty_in_words(
         n_equivalent=int(diagnosis.n_equivalent),
         n_equivalent_is_exact=diagnosis.n_equivalent_is_exact,
         dependencies=tuple(sentences),
-        indistinguishable=tuple(tuple(appliance_ids[k] for k in group) for group in groups),
+        indistinguishable=tuple(tuple(appliance_ids[k] for k in group.members) for group in groups),
+        not_told_apart=tuple(_sum_of(group, appliance_ids, energy) for group in groups),
         would_settle=tuple(dict.fromkeys(settle))[:MAX_SENTENCES],
         residual_before=hopped.residual_before,
         residual_after=hopped.residual_after,
         relative_residual=hopped.relative_residual,
         at_noise_floor=hopped.at_noise_floor,
+        left_over=hopped.left_over,
+        left_over_words=left_over_words(hopped, names, duration_s),
         notes=(*hopped.notes, *_rank_notes(hopped, names)),
     )
 
 
-def indistinguishable(hopped: Disaggregation) -> list[tuple[int, ...]]:
-    """Groups of features that this week's data does not separate.
-
-    Two features belong together where their waveforms are the same within `same_waveform` (then nothing says
-    which of the two ran), or where one is missing from a good share of the equally good explanations (support
-    below `sure_support`) and the other is what it is most likely mixed up with.
-    """
-    K = hopped.solution.K
-    bound = _mixed_up(hopped) | _same_waveform(hopped)
-    group = list(range(K))  # a label per feature; joining relabels, K is small
-    for i, j in sorted(bound):
-        low, high = sorted((group[i], group[j]))
-        group = [low if label == high else label for label in group]
-    members = [tuple(k for k in range(K) if group[k] == label) for label in sorted(set(group))]
-    return [m for m in members if len(m) > 1]
-
-
-def _same_waveform(hopped: Disaggregation) -> set[tuple[int, int]]:
-    """Pairs (i, j), i < j, of features whose waveforms are the same within `same_waveform`."""
-    W = hopped.solution.W
-    sizes = np.linalg.norm(W, axis=1)
-    return {
-        (i, j)
-        for i in range(len(W))
-        for j in range(i + 1, len(W))
-        if np.linalg.norm(W[i] - W[j]) <= THRESHOLDS.same_waveform * max(sizes[i], sizes[j])
-    }
-
-
-def _mixed_up(hopped: Disaggregation) -> set[tuple[int, int]]:
-    """Each feature in doubt with the one that it is most likely mixed up with.
-
-    Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
-    i runs only while j does, z_i + z_j if they never run together. The fewer its switches, the likelier.
-    """
-    Z = hopped.solution.Z
-    pairs = [(i, j) for i, j, _ in _telling_pairs(hopped)]
-    found = set()
-    for k in np.flatnonzero(hopped.hop.support < THRESHOLDS.sure_support).tolist():
-        partners = [i + j - k for i, j in pairs if k in (i, j)]
-        if partners:
-            other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))
-            found.add((min(k, other), max(k, other)))
-    return found
-
-
-def _telling_pairs(hopped: Disaggregation) -> list[tuple[int, int, Pdc]]:
-    """The dependencies that say something: what is always on, or all but, hosts everything."""
-    steady = set(np.flatnonzero(hopped.solution.Z.mean(axis=0) >= THRESHOLDS.always_on_share).tolist())
-    return [(i, j, pdc) for i, j, pdc in hopped.diagnosis.dependencies if not {i, j} & steady]
+def _sum_of(group: Inseparable, ids: Sequence[str], energy: Sequence[EnergyRange]) -> NotToldApart:
+    """A group with the reason that binds most of it, and what is known: the sum."""
+    reasons = [bond.why for bond in group.bonds]
+    total = range_of_sum(energy[k] for k in group.members)
+    return NotToldApart(
+        appliance_ids=tuple(ids[k] for k in group.members),
+        why=_WHY[max(dict.fromkeys(reasons), key=reasons.count)],
+        energy_kwh=total.kwh,
+        energy_low_kwh=total.low_kwh,
+        energy_high_kwh=total.high_kwh,
+    )
 
 
 def _dependency_words(i: int, j: int, pdc: Pdc, names: Sequence[str]) -> str:

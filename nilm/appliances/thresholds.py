@@ -72,6 +72,46 @@ class ApplianceThresholds(NamedTuple):
     """Distance of two waveforms, relative to the larger, below which they are the same. Origin: set by hand,
     the size of noise."""
 
+    same_shape: float = 0.9995
+    """Cosine of two waveforms above which they differ in size alone. Origin: set by hand; two motors of one
+    kind have about 0.99."""
+    drifts: float = 3.0
+    """Standard deviations of two sizes, from run to run, by which they may differ and be one appliance.
+    Origin: the usual three."""
+    most_drift: float = 0.1
+    """Relative difference of two sizes beyond which they are two appliances, whatever the drift. Origin: set
+    by hand."""
+    together: float = 0.98
+    """Share of the time in which either of two runs, from which on both always run. Origin: set by hand; a
+    reading or two is decoded wrongly in most weeks."""
+
+    # Words for a probability (doubts)
+    very_sure: float = 0.9
+    """Probability of being right from which we are very sure. Origin: at most 1 in 15 of these may be wrong,
+    as `benchmarks/calibration.py` counts."""
+    likely: float = 0.6
+    """Probability of being right from which an appliance is likely; below, it is a guess. Origin: set by
+    hand."""
+
+    # What is left over, in words (left_over)
+    mostly: float = 0.5
+    """Share of what is left over that counts as most of it."""
+    one_sided: float = 0.7
+    """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
+    hand."""
+    part_of_time: float = 0.6
+    """Share of the time up to which an appliance says when something is left over. Origin: set by hand."""
+    lift: float = 1.5
+    """How much more than its share of the time an appliance must hold of what is left over. Origin: set by
+    hand."""
+    moments: float = 0.02
+    """Share of the readings that hold most of what is left over, up to which these are moments. Origin: set
+    by hand; a switch falls within about as many."""
+    not_there: float = 0.2
+    """Share of its usual most below which what is left over is not there. Origin: set by hand."""
+    mostly_off: float = 0.6
+    """Share of the time that something is not there from which on it comes and goes. Origin: set by hand."""
+
     # The catalogue of a house (catalogue)
     recent_weeks: int = 8
     """Weeks that are kept in full. Origin: two months; a holiday passes, and the tolerance of an appliance is

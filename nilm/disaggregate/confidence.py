@@ -1,87 +1,100 @@
-"""How sure each appliance is: the probability that it is one real appliance with these times and this energy.
+"""How sure each appliance and each of its runs is: from evidence to a probability and a range of energy.
 
-Owns the evidence that is read off a solution, and the map from evidence to probability and to a range of
-energy. The map is a small table, `confidence.json`, made by `python benchmarks/calibration.py --fit` on
-simulated weeks and weeks of real habits; the same program prints how often it is right on other ones.
+Owns the maps. They are small tables in `confidence.json`, made by `python benchmarks/calibration.py --fit` on
+simulated weeks and weeks of real habits; the same program prints how often they are right on other ones. The
+evidence itself is read by `nilm.disaggregate.evidence` and `nilm.disaggregate.run_evidence`.
 """
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lfm import runs_of_ones
+from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
+from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, read_runs
 from nilm.results import FloatArray
 
-EVIDENCE = (
-    "log share of energy",
-    "log number of runs",
-    "varies",
-    "log residual while on, in units of its own current",
-    "log distance to the nearest waveform",
-    "share of its time with that one on too",
-    "support",
-    "log energy left over in the week",
-    "share of time",
-)
-_SMALL = 1e-6  # keeps logarithms finite
+NEAREST = "log distance to the nearest other or sum or difference of two"
 
 
-def read_evidence(
-    current_a: FloatArray,
-    W: FloatArray,
-    sizes: FloatArray,
-    watts: FloatArray,
-    support: FloatArray,
-    *,
-    left_over: float,
-    n_varying: int,
-) -> FloatArray:
-    """(K, len(EVIDENCE)) for features W (K, D) of `watts` (K,) at `sizes` (N, K), rows current_a (N, D)."""
-    K = len(W)
-    power = np.abs(sizes * watts)
-    on = sizes > 0
-    residual = np.linalg.norm(current_a - sizes @ W, axis=1)
-    length = np.linalg.norm(W, axis=1)
-    cosine = np.abs(W @ W.T) / np.maximum(np.outer(length, length), _SMALL)
-    np.fill_diagonal(cosine, 0.0)
-    left = (residual @ on) / np.maximum(on.sum(axis=0), 1)
-    rows = []
-    for k in range(K):
-        nearest = int(np.argmax(cosine[k]))
-        n_on = max(int(on[:, k].sum()), 1)
-        rows.append(
-            [
-                np.log10(power[:, k].sum() / max(float(power.sum()), _SMALL) + _SMALL),
-                np.log10(1 + len(runs_of_ones(on[:, k].astype(np.uint8)))),
-                float(k >= K - n_varying),
-                np.log10(left[k] / max(float(length[k]), _SMALL) + _SMALL),
-                np.log10(1 - cosine[k, nearest] ** 2 + _SMALL),
-                float((on[:, k] & on[:, nearest]).sum() / n_on) if K > 1 else 0.0,
-                float(support[k]),
-                np.log10(left_over + 1e-4),
-                float(on[:, k].mean()),
-            ]
-        )
-    return np.array(rows).reshape(K, len(EVIDENCE))
+@dataclass(frozen=True)
+class Map:
+    """A logistic map of some of the evidence, then a monotone curve that makes it a probability."""
+
+    evidence: tuple[str, ...]  # the names that count
+    centre: tuple[float, ...]  # what is taken off each
+    weight: tuple[float, ...]  # nats for each unit of evidence
+    intercept: float
+    said: tuple[float, ...]  # points of the curve, rising: of the logistic map …
+    true: tuple[float, ...]  # … and how often that was right
+
+    def contributions(self, seen: FloatArray, names: tuple[str, ...]) -> FloatArray:
+        """(R, len(evidence)) nats for each piece of `seen` (R, len(names)), against the centre."""
+        columns = [names.index(name) for name in self.evidence]
+        return np.asarray((seen[:, columns] - np.array(self.centre)) * np.array(self.weight))
+
+    def probability(self, seen: FloatArray, names: tuple[str, ...]) -> FloatArray:
+        """(R,) how likely each row of `seen` (R, len(names)) is right."""
+        score = self.contributions(seen, names).sum(axis=1) + self.intercept
+        return np.asarray(np.interp(1 / (1 + np.exp(-score)), self.said, self.true))
 
 
-def probability(seen: FloatArray) -> FloatArray:
-    """(K,) the probability for `seen` (K, len(EVIDENCE)) that each is right, by the table."""
-    table = _table()
-    scaled = (seen - np.array(table["mean"])) / np.array(table["scale"])
-    score = scaled @ np.array(table["weight"]) + table["intercept"]
-    return np.asarray(np.interp(1 / (1 + np.exp(-score)), table["said"], table["true"]))
+class Confidence(NamedTuple):
+    """How sure the features of a week are."""
+
+    evidence: FloatArray  # (K, len(EVIDENCE))
+    sure: FloatArray  # (K,) probability that each is one real appliance with these times and this energy
+    runs: Runs  # every run of every feature, in rows of the fit
+
+
+def judge_features(fit: Fit) -> Confidence:
+    """How sure each feature of a fit is, and each of its runs."""
+    seen = read_evidence(fit)
+    sure = appliance_map().probability(seen, EVIDENCE)
+    runs = read_runs(fit, sure, seen[:, EVIDENCE.index(NEAREST)])
+    return Confidence(seen, sure, runs._replace(sure=run_map().probability(runs.evidence, RUN_EVIDENCE)))
+
+
+def strongest_doubt(seen: FloatArray) -> str:
+    """The name of the evidence in `seen` (len(EVIDENCE),) that speaks most against a feature.
+
+    The centre of the map is what features that are right usually show.
+    """
+    table = appliance_map()
+    return table.evidence[int(np.argmin(table.contributions(seen[None], EVIDENCE)))]
 
 
 def energy_range(sure: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(K,) two factors on the energy of each appliance: 90% of the true energies lie between them."""
-    table = _table()
-    low = np.interp(sure, table["range_sure"], table["range_low"])
-    high = np.interp(sure, table["range_sure"], table["range_high"])
-    return np.asarray(low), np.asarray(high)
+    table = _table()["range"]
+    return tuple(np.asarray(np.interp(sure, table["sure"], table[side])) for side in ("low", "high"))  # type: ignore[return-value]
+
+
+@cache
+def appliance_map() -> Map:
+    """The map for whole appliances, over `EVIDENCE`."""
+    return read_map(_table()["appliance"])
+
+
+@cache
+def run_map() -> Map:
+    """The map for single runs, over `RUN_EVIDENCE`."""
+    return read_map(_table()["run"])
+
+
+def read_map(table: dict[str, Any]) -> Map:
+    """The map that a table of `confidence.json` holds."""
+    return Map(
+        evidence=tuple(table["evidence"]),
+        centre=tuple(table["centre"]),
+        weight=tuple(table["weight"]),
+        intercept=table["intercept"],
+        said=tuple(table["said"]),
+        true=tuple(table["true"]),
+    )
 
 
 @cache

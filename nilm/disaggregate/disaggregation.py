@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Correction, CorrectionKind, Hop, Identifiability, LfmError, Pdc, Solution
+from nilm.disaggregate.run_evidence import Runs
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, canonical_json, read_npz, write_bytes
 from nilm.results import FloatArray
@@ -78,6 +79,8 @@ class Disaggregation(Factorised):
     watts: FloatArray  # (K,) mean of voltage × current while it is on
     evidence: FloatArray  # (K, …) what `sure` was read from; see `nilm.disaggregate.confidence`
     sure: FloatArray  # (K,) probability that each is one real appliance with these times and this energy
+    runs: Runs  # every run of every feature in the rows of the fit, and how sure it is
+    left_w: FloatArray  # (M,) watts that nothing explains, at steady voltage; NaN in rows not in the fit
     priors: str  # what decided between equivalent explanations, in words
     residual_before: float  # ‖X − ZW‖_F over the rows of the fit, of the baseline
     residual_after: float  # of the solution
@@ -97,6 +100,13 @@ class Disaggregation(Factorised):
     def power_w(self) -> FloatArray:
         """(M, K) watts of every appliance in every row, what is always on among them."""
         return self.sizes * self.watts
+
+    def run_sure(self, k: int) -> FloatArray:
+        """(M,) how sure the run of feature k is that each row is in; NaN in rows of no run of the fit."""
+        sure = np.full(len(self.row), np.nan)
+        for run in np.flatnonzero(self.runs.feature == k):
+            sure[self.runs.first[run] : self.runs.end[run]] = self.runs.sure[run]
+        return sure
 
 
 def sizes(Z: NDArray[np.uint8], amplitude: FloatArray | None) -> FloatArray:
@@ -148,6 +158,8 @@ def load_disaggregation(path: Path) -> Disaggregation:
             watts=arrays["watts"],
             evidence=arrays["evidence"],
             sure=arrays["sure"],
+            runs=Runs(**{name: arrays[f"run_{name}"] for name in Runs._fields}),
+            left_w=arrays["left_w"],
             **{name: own[name] for name in _OF_THE_RESULT},
         )
     except (KeyError, TypeError, ValueError, LfmError) as error:
@@ -178,6 +190,8 @@ def _hop_parts(found: Disaggregation) -> tuple[dict[str, NDArray[Any]], dict[str
         "support": hop.support,
         "trace": hop.trace,
         "sure": found.sure,
+        **{f"run_{name}": value for name, value in found.runs._asdict().items()},
+        "left_w": found.left_w,
         "watts": found.watts,
         "evidence": found.evidence,
     }

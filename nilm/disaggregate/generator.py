@@ -26,6 +26,7 @@ BRIDGED = 45  # rows without a step that a day may have
 LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
 LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
 NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
+LOWEST = 5  # percentile of the power that stands for its least: a reading or two may be wrong
 NEIGHBOURS, NEAR = 2, 6  # quiet rows on either side, and how far they may be, that tell the sun's step
 
 
@@ -86,6 +87,10 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         daylight[first:last] = True
     if not days or np.count_nonzero(~daylight) < NIGHT_SHARE * len(X):
         return None
+    power_w = X @ voltage_v / len(voltage_v)
+    by_day, by_night = (np.percentile(power_w[rows], LOWEST) for rows in (daylight, ~daylight))
+    if by_day > by_night - LEAST_STEP_W:
+        return None  # it varies all day, but the meter never sees less than at night: it consumes
     step, step_error = _steps(along, quiet, days)
     if sum(_closed(step[first : last + 1], ~quiet[first : last + 1]).sum() for first, last in days) <= 0:
         return None  # it varies, but it consumes

@@ -22,9 +22,10 @@ from lfm import (
     hop,
 )
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.confidence import probability, read_evidence
+from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
+from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
@@ -263,14 +264,21 @@ def hop_house(
         W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
     whole_hop = _with_varying(found, Solution(Z, W))
     watts = W @ mean_v / len(mean_v)
-    seen = read_evidence(
-        whole_current[whole.row],
-        W,
-        sizes(Z, amplitude),
-        watts,
-        whole_hop.support,
-        left_over=whole.left_over,
-        n_varying=whole.n_varying,
+    left_a = X - Z[fitted, : found.solution.K] @ W[: found.solution.K]
+    left_w = np.full(len(fitted), np.nan)
+    left_w[fitted] = left_a @ mean_v / len(mean_v)
+    judged = judge_features(
+        Fit(
+            residual_a=left_a,
+            sizes=sizes(Z, amplitude)[fitted],
+            W=W,
+            watts=watts,
+            support=whole_hop.support,
+            voltage_v=mean_v,
+            gap_before=gaps,
+            n_varying=whole.n_varying,
+            left_over=whole.left_over,
+        )
     )
     seen_in_fit = whole_current[rows]
     before, after = (
@@ -282,8 +290,10 @@ def hop_house(
         hop=whole_hop,
         diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
         watts=watts,
-        evidence=seen,
-        sure=probability(seen),
+        evidence=judged.evidence,
+        sure=judged.sure,
+        runs=judged.runs.among(np.flatnonzero(fitted)),
+        left_w=left_w,
         priors=words,
         residual_before=before,
         residual_after=after,

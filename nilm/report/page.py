@@ -17,7 +17,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from nilm.appliances import thresholds as appliance_thresholds
 from nilm.appliances.measures import ALWAYS_ON
+from nilm.appliances.ranges import EnergyRange, range_of_sum
 from nilm.report import figures, palette, portrait, story, strips, when, words
 from nilm.report.changes import compare
 from nilm.report.chart import bokeh_script, chart_data, power_layers
@@ -112,6 +114,8 @@ class Entry:
     parts: tuple[ApplianceView, ...]
     energy_kwh: float
     cost: float
+    low_kwh: float | None  # 90% range of the energy, of all parts together
+    high_kwh: float | None
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,7 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             chart=chart_data(layers, result, window),
             stacked=figures.stacked_power(layers, result, window, name="stacked"),
             mains_figure=figures.mains(result, window, name="mains"),
+            likely=appliance_thresholds.THRESHOLDS.likely,
             folded=len(shown) > THRESHOLDS.most_open,
             largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
             scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
@@ -234,8 +239,22 @@ def _entries(views: Sequence[ApplianceView], tariff_per_kwh: float) -> list[Entr
     for host, group in members.items():
         group.sort(key=lambda view: view.appliance.appliance_id != host)
         kwh = sum(view.appliance.energy_kwh for view in group)
-        entries.append(Entry(group[0], tuple(group[1:]), kwh, kwh * tariff_per_kwh))
+        low_kwh, high_kwh = _range([view.appliance for view in group])
+        entries.append(Entry(group[0], tuple(group[1:]), kwh, kwh * tariff_per_kwh, low_kwh, high_kwh))
     return sorted(entries, key=lambda entry: -entry.energy_kwh)
+
+
+def _range(appliances: Sequence[Appliance]) -> tuple[float | None, float | None]:
+    """The 90% range of the appliances' sum; None where one of them has none."""
+    ranges = [
+        EnergyRange(a.energy_kwh, a.energy_low_kwh, a.energy_high_kwh)
+        for a in appliances
+        if a.energy_low_kwh is not None and a.energy_high_kwh is not None
+    ]
+    if len(ranges) < len(appliances):
+        return None, None
+    _, low_kwh, high_kwh = ranges[0] if len(ranges) == 1 else range_of_sum(ranges)
+    return low_kwh, high_kwh
 
 
 def _minor_apart(entries: list[Entry], result: WeekResult) -> tuple[list[Entry], list[Entry]]:

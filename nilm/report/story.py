@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from nilm.appliances.doubts import GUESS, LIKELY, sure_word
 from nilm.report import words
 from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import DAY_S, Window
@@ -121,18 +122,24 @@ def _how_sure(result: WeekResult) -> Markup:
 
 
 def _sure_of(appliances: Sequence[Appliance]) -> Markup:
-    """Of how many appliances we are sure, and what share of their energy these hold."""
+    """Of how many appliances we are sure, what share of their energy these hold, and how the others stand."""
     sure = [a for a in appliances if words.is_sure(a)]
+    others = [words.confidence(a) for a in appliances if not words.is_sure(a)]
+    counts = [(others.count(word), word) for word in (LIKELY, GUESS)]
+    listed = words.listed([f"{n} {'is' if n == 1 else 'are'} {word}" for n, word in counts if n])
+    rest = Markup(" ({})").format(listed) if listed else Markup("")
     if not sure:
-        return Markup("We are {}").format("very sure of none of them" if appliances else "sure of nothing")
+        none = "very sure of none of them" if appliances else "sure of nothing"
+        return Markup("We are {}{}").format(none, rest)
     if len(sure) == len(appliances):
         return Markup("We are very sure of {}").format("it" if len(sure) == 1 else "all of them")
     energy = sum(abs(a.energy_kwh) for a in appliances)
     held = sum(abs(a.energy_kwh) for a in sure) / energy if energy else 0.0
-    return Markup("We are very sure of {} of them, which hold{} {} of their energy").format(
+    return Markup("We are very sure of {} of them, which hold{} {} of their energy{}").format(
         words.data(len(sure), str(len(sure))),
         "s" if len(sure) == 1 else "",
         words.percent(held, 0),
+        rest,
     )
 
 
@@ -148,13 +155,17 @@ def cautions(result: WeekResult) -> list[Markup]:
                 "wrong and should not be used."
             ).format(words.fixed(-result.unexplained_kwh, 1, "kWh"))
         )
-    if result.certainty.at_noise_floor is False:
-        found.append(
-            Markup(
-                "{} of the current is left over, more than the meter's noise: something in the house is not "
-                "explained."
-            ).format(words.percent(result.certainty.relative_residual, 0))
-        )
+    certainty = result.certainty
+    much = (
+        certainty.left_over > THRESHOLDS.much_left_over
+        or certainty.relative_residual > THRESHOLDS.much_current_left
+    )
+    if certainty.at_noise_floor is False and much:
+        left = Markup(
+            "{} of the current is left over, more than the meter's noise: something in the house is not "
+            "explained."
+        ).format(words.percent(certainty.relative_residual, 0))
+        found.append(Markup(" ").join([left, *(escape(sentence) for sentence in certainty.left_over_words)]))
     if much_in_doubt(result):
         found.append(
             Markup(
@@ -197,8 +208,7 @@ def _doubtful_share(result: WeekResult) -> float:
     doubtful = sum(
         abs(a.energy_kwh)
         for a in result.appliances
-        if (a.support if a.sure is None else a.sure)
-        < (THRESHOLDS.least_support if a.sure is None else THRESHOLDS.least_sure)
+        if (a.support < THRESHOLDS.least_support if a.sure is None else sure_word(a.sure) == GUESS)
     )
     return doubtful / energy if energy else 0.0
 

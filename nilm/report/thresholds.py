@@ -18,8 +18,11 @@ class PageThresholds(NamedTuple):
     that does not add up."""
     least_support: float = 0.5
     """Share of the equally good explanations below which an appliance is a guess, in weeks without `sure`."""
-    least_sure: float = 0.6
-    """Probability of being right below which an appliance is a guess."""
+    much_left_over: float = 0.02
+    """Share of the energy that nothing explains, above which the page says so before its numbers. Sizes that
+    differ a little from run to run leave less."""
+    much_current_left: float = 0.1
+    """Share of the current (RMS) that nothing explains, likewise: it may draw no power."""
     much_doubt: float = 0.5
     """Share of the appliances' energy that is guessed, above which the page opens with that."""
     least_coverage: float = 0.5

@@ -11,14 +11,12 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from markupsafe import Markup, escape
 
+from nilm.appliances.doubts import VERY_SURE, sure_word
 from nilm.appliances.naming import duration_words
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
-VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
-# Of the probability that an appliance is one real appliance with these times.
-_SURE = ((0.9, VERY_SURE), (0.6, LIKELY), (0.0, GUESS))
 _SUPPORT = (
     (THRESHOLDS.sure_support, VERY_SURE),
     (0.8, "fairly sure"),
@@ -145,8 +143,9 @@ def day(time: np.datetime64, style: str = "%A %-d %B %Y", zone: tzinfo = UTC) ->
 
 def confidence(appliance: Appliance) -> str:
     """How sure we are of an appliance, as a word: by its probability, else by its support."""
-    scale, value = (_SUPPORT, appliance.support) if appliance.sure is None else (_SURE, appliance.sure)
-    return next((word for least, word in scale if value >= least), "not known")
+    if appliance.sure is not None:
+        return sure_word(appliance.sure)
+    return next((word for least, word in _SUPPORT if appliance.support >= least), "not known")
 
 
 def is_sure(appliance: Appliance) -> bool:

@@ -14,6 +14,7 @@ import pytest
 
 from flows.settings import Settings, load_settings
 from nilm import pipeline as pipeline_module
+from nilm import publish as publish_module
 from nilm.files import read_json, write_json
 from nilm.paths import WeekPaths
 from nilm.recordings.quality import read_quality
@@ -264,14 +265,14 @@ def test_what_changes_between_publishing_and_recording_is_work_for_the_next_run(
         "truth": place.truth.unlink,
     }
     settings = load_settings(tariff_per_kwh=0.5)
-    published = pipeline_module.publish.publish_index
+    published = publish_module.publish_index
 
     def then(*arguments: Any) -> Any:
         acts[what]()
         return published(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(pipeline_module.publish, "publish_index", then)
+        patched.setattr(publish_module, "publish_index", then)
         settings.pipeline(place).solve()
         settings.pipeline(place).finish()
     assert named in (settings.pipeline(place).why_redo() or "")

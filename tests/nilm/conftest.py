@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from lfm import Correction, CorrectionKind, Hop, Identifiability, Solution
+from lfm import Correction, CorrectionKind, Hop, Identifiability, Solution, runs_of_ones
 from nilm.disaggregate.disaggregation import Disaggregation
+from nilm.disaggregate.evidence import EVIDENCE
+from nilm.disaggregate.run_evidence import Runs
 from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.files import write_json
 from nilm.options import FactoriseOptions, HopOptions, PublishOptions
@@ -118,6 +120,13 @@ class WeekOnDisk:
         return publish_week(paths, options or PublishOptions())
 
 
+def runs_of(Z: np.ndarray, sure: float = 0.9) -> Runs:
+    """Every run in Z (N, K), all as sure."""
+    found = [(k, first, end) for k in range(Z.shape[1]) for first, end in runs_of_ones(Z[:, k])]
+    feature, first, end = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return Runs(feature, first, end, np.zeros((len(found), 1)), np.full(len(found), sure))
+
+
 @pytest.fixture(scope="session")
 def hopped_week() -> Callable[..., Disaggregation]:
     """A hopped week with nothing corrected, whose baseline is the solution unless another is given.
@@ -179,8 +188,10 @@ def hopped_week() -> Callable[..., Disaggregation]:
                 "hop": changed(hop),
                 "diagnosis": changed(diagnosis),
                 "watts": np.ones(K),
-                "evidence": np.zeros((K, 1)),
+                "evidence": np.full((K, len(EVIDENCE)), -3.0),
                 "sure": np.full(K, 0.9),
+                "runs": runs_of(solution.Z),
+                "left_w": np.zeros(solution.N),
                 "priors": "appliances consume",
                 "residual_before": 1.0,
                 "residual_after": 1.0,

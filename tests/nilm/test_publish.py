@@ -135,7 +135,7 @@ def test_the_house_is_found_and_named_after_its_submeters(published: Any) -> Non
     assert {row["name"] for row in table} >= {"fridge", "kettle", "washing machine heater", "television"}
     columns = (
         "appliance_id,name,kind,active_w,rms_a,power_factor,thd,share_of_time,activations,energy_kwh,support,"
-        "correction,sure,energy_low_kwh,energy_high_kwh,inrush,inrush_s"
+        "correction,sure,energy_low_kwh,energy_high_kwh,how_sure,cost,cost_low,cost_high,inrush,inrush_s"
     )
     assert ",".join(table[0]) == columns
     assert parquet_columns("appliances") == f"{columns},house,week"
@@ -155,9 +155,8 @@ def test_analysts_tools_read_the_same_types_and_times_from_every_file(published:
     assert str(by_pandas["start_utc"].dt.tz) == "UTC"
     also = pd.read_parquet(parquet)
     assert {*zip(also.pop("house"), also.pop("week"), strict=True)} == {(published.name, published.week)}
-    pd.testing.assert_frame_equal(
-        by_pandas.drop(columns="sure"), also.drop(columns="sure"), check_dtype=False
-    )
+    pd.testing.assert_frame_equal(by_pandas, also, check_dtype=False)
+    assert by_pandas["sure"].between(0, 1).all()
     by_polars = pl.read_csv(text, try_parse_dates=True)
     assert by_polars.equals(pl.read_parquet(parquet).drop("house", "week").cast(by_polars.schema))
     query = "SELECT sum(energy_kwh), min(start_utc), count(*) FROM '{}'"

@@ -9,6 +9,7 @@ from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.appliances.catalogue import Look, Sighting
 from nilm.appliances.naming import Name, SubmeterMatch
+from nilm.appliances.ranges import EnergyRange
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.simulate.house import simulated_house
 
@@ -115,6 +116,7 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Disaggre
         names,
         parts=parts_of(week, IDS),
         indistinguishable=[("A02", "A03")],
+        energy=[EnergyRange(load.energy_kwh, 0.5 * load.energy_kwh, 2 * load.energy_kwh) for load in loads],
     )
     energies = [a.energy_kwh for a in found]
     assert energies == sorted(energies, reverse=True)
@@ -124,6 +126,8 @@ def test_appliances_stand_by_energy_with_parts_colours_and_doubts(week: Disaggre
     assert by_name["fridge"].not_told_apart_from == ("A03",)
     assert all(a.colour == int(a.appliance_id[1:]) - 1 for a in found)
     assert by_name["fridge"].support == pytest.approx(0.5)
+    assert by_name["fridge"].energy_high_kwh == 2 * by_name["fridge"].energy_kwh
+    assert all(run.sure == 0.9 for a in found for run in a.activations)
     amplifier = HOUSE.names.index("amplifier")
     undone = AnalystNotes(not_parts=frozenset({IDS[amplifier]}))
     assert amplifier in parts_of(week, IDS)

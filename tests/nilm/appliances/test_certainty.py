@@ -1,10 +1,13 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from lfm import Solution, diagnose
-from nilm.appliances.certainty import certainty_in_words, indistinguishable
+from nilm.appliances.certainty import certainty_in_words
+from nilm.appliances.not_told_apart import indistinguishable
+from nilm.appliances.ranges import EnergyRange
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.simulate.house import House, simulated_house
 
@@ -22,9 +25,15 @@ def hopped(hopped_week):
     return make
 
 
+def certainty(week: Disaggregation, ids: Sequence[str], names: Sequence[str]):
+    energy = [EnergyRange(2.0, 1.0, 5.0) for _ in ids]
+    duration_s = np.full(week.solution.N, 120.0)
+    return certainty_in_words(week, appliance_ids=ids, names=names, energy=energy, duration_s=duration_s)
+
+
 def words(week: Disaggregation):
     ids = [f"A{k + 1:02d}" for k in range(week.solution.K)]
-    return certainty_in_words(week, appliance_ids=ids, names=HOUSE.names)
+    return certainty(week, ids, HOUSE.names)
 
 
 def test_a_house_with_parts_is_not_identifiable_and_the_words_say_what_binds(hopped) -> None:
@@ -48,7 +57,7 @@ def test_what_is_in_doubt_is_named_with_what_would_settle_it(hopped) -> None:
     support = np.ones(7)
     support[amplifier] = 0.6
     week = hopped(replace(HOUSE, Z=Z), support=support)
-    assert indistinguishable(week) == [(tv, amplifier)]
+    assert [group.members for group in indistinguishable(week)] == [(tv, amplifier)]
     assert words(week).would_settle == ("one hour with amplifier on and television off",)
 
 
@@ -56,8 +65,13 @@ def test_two_heaters_of_one_size_cannot_be_told_apart(hopped) -> None:
     W = HOUSE.W.copy()
     W[4] = 1.01 * W[2]
     week = hopped(replace(HOUSE, W=W))
-    assert indistinguishable(week) == [(2, 4)]
-    assert words(week).indistinguishable == (("A03", "A05"),)
+    assert [group.members for group in indistinguishable(week)] == [(2, 4)]
+    found = words(week)
+    assert found.indistinguishable == (("A03", "A05"),)
+    (group,) = found.not_told_apart
+    assert "nearly the same current" in group.why
+    # What is known is the sum of twice 2 kWh, each between 1 and 5.
+    assert (group.energy_kwh, group.energy_low_kwh, group.energy_high_kwh) == (4.0, 2.0, 10.0)
 
 
 def test_what_draws_the_same_and_never_met_may_be_one_appliance(hopped) -> None:
@@ -88,8 +102,6 @@ def test_more_than_a_billion_explanations_are_not_counted_out(hopped) -> None:
 def test_long_lists_are_cut_and_counted(hopped) -> None:
     house = simulated_house(seed=1, days=2, n_appliances=14, n_points=64)
     week = hopped(house)
-    found = certainty_in_words(
-        week, appliance_ids=[f"A{k:02d}" for k in range(14)], names=[f"n{k}" for k in range(14)]
-    )
+    found = certainty(week, [f"A{k:02d}" for k in range(14)], [f"n{k}" for k in range(14)])
     assert len(found.dependencies) == 13
     assert "more pairs" in found.dependencies[-1]

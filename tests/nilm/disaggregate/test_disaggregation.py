@@ -13,6 +13,7 @@ from nilm.disaggregate.disaggregation import (
     load_factorised,
     save_solution,
 )
+from nilm.disaggregate.run_evidence import Runs
 from nilm.errors import InputFileError
 
 Z = np.array([[1, 0], [1, 1], [1, 0]], np.uint8)
@@ -65,6 +66,8 @@ HOPPED = Disaggregation(
     watts=np.array([60.0, 2000.0]),
     evidence=np.zeros((2, 3)),
     sure=np.array([0.9, 0.4]),
+    runs=Runs(np.array([0, 1]), np.array([0, 1]), np.array([2, 2]), np.ones((2, 3)), np.array([0.8, 0.3])),
+    left_w=np.array([1.5, -2.0, np.nan]),
     priors="words",
     residual_before=0.5,
     residual_after=0.5,
@@ -81,6 +84,9 @@ def same(a: object, b: object) -> None:
             assert value.dtype == other.dtype
         elif isinstance(value, Solution | Hop | Identifiability):
             same(value, other)
+        elif isinstance(value, Runs):
+            for mine, theirs in zip(value, other, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
         else:
             assert value == other
 
@@ -104,6 +110,11 @@ def test_a_feature_that_varies_keeps_its_amplitude(tmp_path: Path) -> None:
     np.testing.assert_array_equal(varying.power_w, np.column_stack([[60.0] * 3, 2000 * amplitude]))
     np.testing.assert_array_equal(HOPPED.sizes, Z)
     assert (varying.n_varying, HOPPED.n_varying) == (1, 0)
+
+
+def test_each_row_of_a_run_is_as_sure_as_the_run() -> None:
+    np.testing.assert_array_equal(HOPPED.run_sure(0), [0.8, 0.8, np.nan])
+    np.testing.assert_array_equal(HOPPED.run_sure(1), [np.nan, 0.3, np.nan])
 
 
 def test_without_what_varies_the_other_features_are_left() -> None:

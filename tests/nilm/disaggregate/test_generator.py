@@ -3,7 +3,10 @@ import pytest
 
 from nilm.disaggregate.generator import find_generator
 from nilm.simulate import loads
+from nilm.simulate.grid import Conditions
 from nilm.simulate.house import observe, simulated_house
+from nilm.simulate.lifelike import lifelike_house
+from nilm.simulate.signal import signal_of
 from nilm.simulate.solar import with_solar
 
 HOUSE = simulated_house(seed=4, days=3, n_appliances=8, n_points=64)
@@ -79,3 +82,11 @@ def test_too_few_rows_say_nothing() -> None:
 def test_a_heater_that_is_turned_up_and_down_is_no_generator() -> None:
     rows = LOADS + np.outer(SUN, loads.resistive(HOUSE.voltage_v, 1500))
     assert find_generator(rows, HOUSE.voltage_v, HOUSE.gap_before) is None
+
+
+@pytest.mark.parametrize("seed", [1000, 1001])
+def test_a_heat_pump_that_varies_all_day_is_no_generator(seed: int) -> None:
+    house, profile = lifelike_house(seed=seed, days=3, n_points=64)
+    signal = signal_of(house, Conditions(), np.random.default_rng(seed), profile=profile)
+    current = signal.cycles_a(house.row_s)
+    assert find_generator(current, house.voltage_v, house.gap_before) is None

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nilm.report.page import render_report
-from nilm.results import CatalogueChanges, WeekResult
+from nilm.results import CatalogueChanges, NotToldApart, WeekResult
 from nilm.week_files import week_files
 
 ATTACK = "<script>document.title='attacked';alert(1)</script>\"'$x_1$"
@@ -336,3 +336,44 @@ def test_numbers_that_do_not_exist_are_dashes(result: WeekResult) -> None:
     assert "nan" not in words
     assert "fed in more than it used" in html
     assert "No run was long enough" in html
+
+
+def test_doubts_sums_ranges_and_what_is_left_over_are_said(result: WeekResult) -> None:
+    first, second, *others = result.appliances
+    doubtful = replace(
+        first,
+        sure=0.3,
+        energy_low_kwh=1.0,
+        energy_high_kwh=9.0,
+        doubt="it hardly ever switches alone",
+        would_settle="switch it on alone",
+        part_of=None,
+    )
+    ids = (first.appliance_id, second.appliance_id)
+    certainty = replace(
+        result.certainty,
+        at_noise_floor=False,
+        left_over_words=("4.0% of the energy is left over.", "It is left over all week."),
+        indistinguishable=(ids,),
+        not_told_apart=(NotToldApart(ids, "they always ran together", 12.0, 11.0, 13.5),),
+    )
+    page = render_report(replace(result, appliances=(doubtful, second, *others), certainty=certainty))
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page)).replace("\u00a0", " ")
+    assert "A guess (30 %)" in text
+    assert text.count("it hardly ever switches alone; what would settle it: switch it on alone") == 2
+    assert "1.00 to 9.00" in text
+    assert "£0.28 to £2.52" in text  # at £0.28 per kWh
+    assert "they always ran together. Together 12.0 kWh (11.0 to 13.5 kWh)." in text
+    assert (
+        "Is what is left over only noise?no 4.0% of the energy is left over. It is left over all week."
+        in text
+    )
+
+
+def test_a_run_that_is_a_guess_is_marked(result: WeekResult) -> None:
+    assert "whether it ran then is a guess" not in render_report(result)
+    first, *others = (a for a in result.appliances if a.activations)
+    runs = (replace(first.activations[0], sure=0.2), *(replace(r, sure=0.9) for r in first.activations[1:]))
+    page = render_report(replace(result, appliances=(replace(first, activations=runs), *others)))
+    assert page.count("whether it ran then is a guess") == 1
+    assert page.count("</data> ?") == 1

@@ -144,7 +144,24 @@ def test_a_week_with_much_in_doubt_names_the_largest_doubt_first(result: WeekRes
     caution = story.cautions(week)[0].striptags().replace("\u00a0", " ")
     assert "76 % of the appliances' energy" in caution
     assert f"{doubtful[2].name} (a guess, 15.0 kWh) and {doubtful[1].name} (a guess" in caution
-    assert said(week)[2].startswith("We are very sure of 2 of them")
+    lede = said(week)[2].replace("\u00a0", " ")
+    assert lede.startswith("We are very sure of 2 of them, which hold 24 % of their energy (2 are a guess):")
+    likely = replace(week, appliances=(*doubtful[:1], replace(doubtful[1], sure=0.7), *doubtful[2:]))
+    assert "(1 is likely and 1 is a guess)" in said(likely)[2]
+
+
+def test_what_is_left_over_is_a_caution_only_where_it_is_much(result: WeekResult) -> None:
+    def cautions(left_over: float, *, floor: bool | None = False) -> list[str]:
+        words = ("Some is left over.", "It is left over all week.")
+        certainty = replace(
+            result.certainty, at_noise_floor=floor, left_over=left_over, left_over_words=words
+        )
+        return [str(words) for words in story.cautions(replace(result, certainty=certainty))]
+
+    assert cautions(0.01) == []
+    (caution,) = cautions(0.03)
+    assert caution.endswith("Some is left over. It is left over all week.")
+    assert cautions(0.03, floor=True) == []
 
 
 def test_a_little_more_than_was_metered_is_all_of_it(result: WeekResult) -> None:

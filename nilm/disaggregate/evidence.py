@@ -1,0 +1,217 @@
+"""What a solution's own rows say for and against each of its features: the evidence behind `sure`.
+
+Owns the measures, no judgement: which of them count, and how much, is the table of
+`nilm.disaggregate.confidence`. Every measure is a plain number that grows or falls with the doubt, mostly a
+logarithm to base ten, so that a small table of weights can read it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from lfm import runs_of_ones
+from nilm.appliances.thresholds import THRESHOLDS
+from nilm.results import FloatArray
+
+_SMALL = 1e-6  # keeps logarithms and ratios finite
+_MAD = 0.6745  # of a standard deviation: the median of the size of Gaussian noise
+MOVED = 0.05  # of its usual size: a smaller change of a load that varies is wander
+ALONE = 0.2  # of its own change that all others together may move in the same row
+ALIKE = 0.999  # cosine beyond which two waveforms are of one kind
+
+# Of the week as a whole, the same for all of its features.
+OF_THE_WEEK = (
+    "log share of the energy left over",
+    "log residual over noise",
+    "log rows per feature",
+    "log number of features",
+    "log number of stretches without a gap",
+    "share of features that vary",
+    "share of rows in which something changes",
+)
+OF_THE_FEATURE = (
+    "log share of energy",
+    "log watts",
+    "log number of runs",
+    "varies",
+    "support",
+    "share of time",
+    "log residual while on, in units of its own current",
+    "log residual while on over while off",
+    "log distance to the nearest waveform",
+    "log distance to the nearest other or sum or difference of two",
+    "log distance to all mixtures of others",
+    "share of its time with the nearest on too",
+    "share of its changes in which it moves alone",
+    "log misfit of its changes",
+    "log drift of its size between runs",
+    "log bias of its size",
+    "log trace of its waveform while it is off",
+    "most common changes with another",
+    "spread of its size",
+    "log distance to the voltage's shape",
+    "log number of others alike",
+    "log rows in a usual run",
+    "always on",
+)
+EVIDENCE = (*OF_THE_WEEK, *OF_THE_FEATURE)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A solution over the rows of its fit, and what it leaves of them."""
+
+    residual_a: FloatArray  # (N, D) rows at steady voltage less what is explained
+    sizes: FloatArray  # (N, K) in units of W
+    W: FloatArray  # (K, D)
+    watts: FloatArray  # (K,)
+    support: FloatArray  # (K,)
+    voltage_v: FloatArray  # (D,)
+    gap_before: NDArray[np.bool_]  # (N,)
+    n_varying: int
+    left_over: float  # share of the energy
+
+    @cached_property
+    def length(self) -> FloatArray:
+        """(K,) size of each waveform."""
+        return np.asarray(np.maximum(np.linalg.norm(self.W, axis=1), _SMALL))
+
+    @cached_property
+    def on(self) -> NDArray[np.bool_]:
+        """(N, K) where each feature is on."""
+        return np.asarray(self.sizes > 0)
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """(N − 1,) which rows follow the one before them."""
+        return ~self.gap_before[1:]
+
+    @cached_property
+    def changes(self) -> FloatArray:
+        """(N − 1, K) size by which each feature changes, 0 over a gap."""
+        return np.asarray(np.abs(np.diff(self.sizes, axis=0)) * self.joined[:, None])
+
+    @cached_property
+    def misfit(self) -> FloatArray:
+        """(N − 1,) amperes by which the change of a row is not the one explained, 0 over a gap."""
+        return np.asarray(np.linalg.norm(np.diff(self.residual_a, axis=0), axis=1) * self.joined)
+
+    @cached_property
+    def bias(self) -> FloatArray:
+        """(N, K) what is left in each row along each waveform, in units of it."""
+        return np.asarray(self.residual_a @ self.W.T / self.length**2)
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """(N − 1, K) where a feature changes and all others together change by little."""
+        moves = self.changes * self.length
+        others = moves.sum(axis=1, keepdims=True) - moves
+        return np.asarray((self.changes > MOVED) & (others < ALONE * moves))
+
+
+def read_evidence(fit: Fit) -> FloatArray:
+    """(K, len(EVIDENCE)) of the features of a fit."""
+    K = len(fit.W)
+    week = _of_the_week(fit)
+    gram = fit.W @ fit.W.T
+    cosine = np.abs(gram / np.outer(fit.length, fit.length))
+    np.fill_diagonal(cosine, 0.0)
+    together = _common_changes(fit.changes)
+    energy = np.abs(fit.sizes * fit.watts).sum(axis=0)
+    rows = np.linalg.norm(fit.residual_a, axis=1)
+    voltage = fit.voltage_v / max(float(np.linalg.norm(fit.voltage_v)), _SMALL)
+    found = np.zeros((K, len(EVIDENCE)))
+    for k in range(K):
+        on, weight = fit.on[:, k], fit.changes[:, k]
+        runs = runs_of_ones(on.astype(np.uint8), fit.gap_before)
+        while_on, while_off = _rms(rows[on]), _rms(rows[~on])
+        nearest = int(np.argmax(cosine[k])) if K > 1 else k
+        moved = weight > MOVED
+        usual = float(weight[moved] @ weight[moved]) / max(float(weight[moved].sum()), _SMALL)
+        misfit = float(weight[moved] @ fit.misfit[moved]) / max(float(weight[moved].sum()), _SMALL)
+        biases = np.array([fit.bias[first:end, k].mean() for first, end in runs])
+        found[k] = [
+            *week,
+            _log(energy[k] / max(float(energy.sum()), _SMALL)),
+            _log(abs(fit.watts[k]), 1.0),
+            np.log10(1 + len(runs)),
+            float(k >= K - fit.n_varying),
+            fit.support[k],
+            on.mean(),
+            _log(while_on / fit.length[k]),
+            _log(while_on / max(while_off, _SMALL)) if on.any() and not on.all() else 0.0,
+            _log(1 - cosine[k, nearest] ** 2),
+            _log(_nearest_combination(gram, k) / fit.length[k], 1e-3),
+            _log(_distance_to_mixtures(fit.W, k) / fit.length[k], 1e-4),
+            (on & fit.on[:, nearest]).sum() / max(int(on.sum()), 1) if K > 1 else 0.0,
+            weight[fit.alone[:, k]].sum() / max(float(weight[moved].sum()), _SMALL),
+            _log(misfit / fit.length[k] / max(usual, _SMALL), 1e-4) if moved.any() else 0.0,
+            _log(float(biases.std()) if len(biases) else 1.0, 1e-4),
+            _log(abs(float(fit.bias[on, k].mean())) if on.any() else 1.0, 1e-4),
+            _log(_rms(fit.bias[~on, k]), 1e-4),
+            together[k].max() if K > 1 else 0.0,
+            fit.sizes[on, k].std() / max(float(fit.sizes[on, k].mean()), _SMALL) if on.any() else 0.0,
+            _log(1 - (float(fit.W[k] @ voltage) / fit.length[k]) ** 2),
+            np.log10(1 + np.count_nonzero(cosine[k] > ALIKE)),
+            _log(float(np.median([end - first for first, end in runs])) if runs else 1.0, 1.0),
+            float(on.mean() > THRESHOLDS.always_on_share),
+        ]
+    return found
+
+
+def _of_the_week(fit: Fit) -> list[float]:
+    """The evidence that all features of the week share."""
+    N, K = fit.sizes.shape
+    steps = np.abs(np.diff(fit.residual_a, axis=0)[fit.joined])
+    # Most rows hold no switch, so the median step is the meter's own noise.
+    noise = float(np.median(steps)) / _MAD / np.sqrt(2) if len(steps) else 0.0
+    return [
+        _log(fit.left_over, 1e-4),
+        _log(float(np.sqrt(np.mean(fit.residual_a**2))) / max(noise, 1e-5), 1e-2),
+        np.log10(N / max(K, 1)),
+        np.log10(max(K, 1)),
+        np.log10(max(int(np.count_nonzero(fit.gap_before)), 1)),
+        fit.n_varying / max(K, 1),
+        float((fit.changes.max(axis=1) > MOVED).mean()) if N > 1 and K else 0.0,
+    ]
+
+
+def _common_changes(changes: FloatArray) -> FloatArray:
+    """(K, K) correlation of the sizes of two features' changes, 0 on the diagonal."""
+    centred = changes - changes.mean(axis=0) if len(changes) else changes
+    length = np.maximum(np.linalg.norm(centred, axis=0), _SMALL)
+    common = centred.T @ centred / np.outer(length, length)
+    np.fill_diagonal(common, 0.0)
+    return np.asarray(common)
+
+
+def _nearest_combination(gram: FloatArray, k: int) -> float:
+    """Amperes from waveform k to the nearest ±w_i or ±w_i ± w_j of the others, from their inner products."""
+    others = np.delete(np.arange(len(gram)), k)
+    if len(others) == 0:
+        return float(np.sqrt(gram[k, k]))
+    with_k, own = gram[k, others], np.diag(gram)[others]
+    nearest = float((gram[k, k] - 2 * np.abs(with_k) + own).min())
+    for sign in (1.0, -1.0):
+        inner = np.abs(with_k[:, None] + sign * with_k)
+        pairs = gram[k, k] - 2 * inner + own[:, None] + own + 2 * sign * gram[np.ix_(others, others)]
+        np.fill_diagonal(pairs, np.inf)
+        nearest = min(nearest, float(pairs.min()))
+    return float(np.sqrt(max(nearest, 0.0)))
+
+
+def _distance_to_mixtures(W: FloatArray, k: int) -> float:
+    """Amperes from waveform k to the nearest mixture of the others in any amounts from 0 up."""
+    others = np.delete(W, k, axis=0)
+    return float(nnls(others.T, W[k])[1]) if len(others) else float(np.linalg.norm(W[k]))
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+
+
+def _log(value: float, least: float = _SMALL) -> float:
+    return float(np.log10(max(value, least)))

@@ -1,0 +1,83 @@
+"""What the rows say for and against each single run of a feature: the evidence behind an activation's `sure`.
+
+Owns the measures of one run: how well its first and last row fit, whether something else moved with it,
+whether its size is the usual one. The map from them to a probability is `nilm.disaggregate.confidence`'s.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lfm import runs_of_ones
+from nilm.disaggregate.evidence import Fit
+from nilm.results import FloatArray
+
+RUN_EVIDENCE = (
+    "log odds of its appliance",
+    "log misfit at its start and end, in units of its own current",
+    "log bias of its size",
+    "log residual in it, in units of its own current",
+    "share of its start and end at which it moves alone",
+    "log rows",
+    "share of its start and end at a gap",
+    "log distance to the nearest other or sum or difference of two",
+)
+_MOST_ODDS = 5.0  # of a logarithm to base e: beyond it odds say nothing more
+_LEAST = 1e-4
+
+
+class Runs(NamedTuple):
+    """The runs of all features, feature by feature in order of time."""
+
+    feature: NDArray[np.int64]  # (R,)
+    first: NDArray[np.int64]  # (R,) its first row
+    end: NDArray[np.int64]  # (R,) the row after its last
+    evidence: FloatArray  # (R, len(RUN_EVIDENCE))
+    sure: FloatArray  # (R,) probability that the appliance ran then
+
+    def among(self, rows: NDArray[np.int64]) -> "Runs":
+        """The same runs, counted in rows of which those of the fit are `rows`."""
+        return self._replace(first=rows[self.first], end=rows[self.end - 1] + 1)
+
+
+def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
+    """The runs in a fit whose features are `sure` (K,), as sure as these; counted in rows of the fit.
+
+    `nearest` (K,) is how far others are from each feature, the logarithm that `EVIDENCE` holds.
+    """
+    N, K = fit.sizes.shape
+    odds = log_odds(sure)
+    square = np.concatenate([[0.0], np.cumsum(np.sum(fit.residual_a**2, axis=1))])
+    found: list[tuple[int, int, int, list[float]]] = []
+    for k in range(K):
+        bias = np.concatenate([[0.0], np.cumsum(fit.bias[:, k])])
+        for first, end in runs_of_ones(fit.on[:, k].astype(np.uint8), fit.gap_before):
+            cut = (bool(fit.gap_before[first]), end == N or bool(fit.gap_before[end]))
+            edges = [row - 1 for row, gap in zip((first, end), cut, strict=True) if not gap]
+            misfit = max((float(fit.misfit[row]) for row in edges), default=0.0)
+            rows = end - first
+            evidence = [
+                float(odds[k]),
+                _log(misfit / fit.length[k]),
+                _log(abs(bias[end] - bias[first]) / rows),
+                _log(float(np.sqrt((square[end] - square[first]) / rows)) / fit.length[k]),
+                float(np.mean([fit.alone[row, k] for row in edges])) if edges else 0.0,
+                float(np.log10(rows)),
+                sum(cut) / 2,
+                float(nearest[k]),
+            ]
+            found.append((k, first, end, evidence))
+    feature, first_rows, ends = (np.array([run[i] for run in found], dtype=np.int64) for i in range(3))
+    evidence_rows = np.array([run[3] for run in found]).reshape(-1, len(RUN_EVIDENCE))
+    return Runs(feature, first_rows, ends, evidence_rows, sure[feature])
+
+
+def log_odds(sure: FloatArray) -> FloatArray:
+    """Nats for a probability, within what says something."""
+    odds = np.log(np.maximum(sure, _LEAST) / np.maximum(1 - sure, _LEAST))
+    return np.asarray(np.clip(odds, -_MOST_ODDS, _MOST_ODDS))
+
+
+def _log(value: float) -> float:
+    return float(np.log10(max(value, _LEAST)))

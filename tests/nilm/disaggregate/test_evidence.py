@@ -1,0 +1,92 @@
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
+from nilm.simulate.house import simulated_house
+
+HOUSE = simulated_house(seed=1, days=2, n_appliances=6, n_points=64)
+N, K = HOUSE.Z.shape
+KETTLE, FRIDGE = HOUSE.names.index("kettle"), HOUSE.names.index("fridge")
+NOISE = 0.01 * np.random.default_rng(0).standard_normal((N, 64))
+FIT = Fit(
+    residual_a=NOISE,
+    sizes=HOUSE.Z.astype(float),
+    W=HOUSE.W,
+    watts=HOUSE.watts,
+    support=np.ones(K),
+    voltage_v=HOUSE.voltage_v,
+    gap_before=HOUSE.gap_before,
+    n_varying=0,
+    left_over=0.001,
+)
+
+
+def seen(name: str, fit: Fit = FIT) -> np.ndarray:
+    return read_evidence(fit)[:, EVIDENCE.index(name)]
+
+
+def test_a_right_fit_shows_noise_alone() -> None:
+    assert seen("log residual over noise") == pytest.approx(0, abs=0.03)
+    assert (seen("log residual while on, in units of its own current")[1:] < -0.5).all()
+    assert seen("log residual while on over while off")[KETTLE] == pytest.approx(0, abs=0.03)
+    assert np.isfinite(read_evidence(FIT)).all()
+
+
+def test_what_is_left_while_one_runs_speaks_against_that_one() -> None:
+    left = NOISE + 0.3 * np.outer(HOUSE.Z[:, KETTLE], HOUSE.W[KETTLE])
+    spoilt = replace(FIT, residual_a=left)
+    for name in ("log residual while on, in units of its own current", "log bias of its size"):
+        assert seen(name, spoilt)[KETTLE] > seen(name)[KETTLE] + 0.5
+    assert seen("log bias of its size", spoilt)[KETTLE] == pytest.approx(np.log10(0.3), abs=0.01)
+
+
+def test_the_nearest_combination_is_that_of_brute_force() -> None:
+    found = 10 ** seen("log distance to the nearest other or sum or difference of two")
+    for k in range(K):
+        others = [j for j in range(K) if j != k]
+        sums = [s * HOUSE.W[j] for j in others for s in (1, -1)]
+        sums += [
+            s * HOUSE.W[i] + t * HOUSE.W[j]
+            for i, j in combinations(others, 2)
+            for s in (1, -1)
+            for t in (1, -1)
+        ]
+        nearest = min(np.linalg.norm(HOUSE.W[k] - combination) for combination in sums)
+        assert found[k] == pytest.approx(max(nearest / np.linalg.norm(HOUSE.W[k]), 1e-3), rel=1e-6)
+
+
+def test_a_shower_that_is_kettle_and_fridge_is_near_to_them() -> None:
+    W = HOUSE.W.copy()
+    shower = next(k for k in range(1, K) if k not in (KETTLE, FRIDGE))
+    W[shower] = W[KETTLE] + W[FRIDGE]
+    fit = replace(FIT, W=W)
+    assert seen("log distance to the nearest other or sum or difference of two", fit)[shower] == -3
+    assert seen("log distance to all mixtures of others", fit)[shower] == -4
+
+
+def test_what_never_moves_alone_is_seen() -> None:
+    sizes = FIT.sizes.copy()
+    sizes[:, KETTLE] = sizes[:, FRIDGE]
+    both = replace(FIT, sizes=sizes)
+    assert seen("share of its changes in which it moves alone")[KETTLE] > 0.8
+    assert seen("most common changes with another", both)[KETTLE] == pytest.approx(1)
+    # The fridge is the smaller one, so the kettle hides its changes.
+    assert seen("share of its changes in which it moves alone", both)[FRIDGE] == 0
+
+
+def test_runs_end_at_gaps_and_drift_is_that_of_the_runs() -> None:
+    runs = 10 ** seen("log number of runs")[KETTLE] - 1
+    assert runs == np.count_nonzero(np.diff(np.r_[0, HOUSE.Z[:, KETTLE]].astype(int)) == 1)
+    sizes = np.random.default_rng(1).normal(0, 0.05, N)
+    run = np.cumsum(np.diff(np.r_[0, HOUSE.Z[:, KETTLE]].astype(int)) == 1)
+    left = np.outer(HOUSE.Z[:, KETTLE] * sizes[run], HOUSE.W[KETTLE])
+    drift = 10 ** seen("log drift of its size between runs", replace(FIT, residual_a=left))[KETTLE]
+    assert drift == pytest.approx(sizes[1 : int(runs) + 1].std(), rel=1e-6)
+
+
+def test_one_feature_and_a_feature_that_is_never_on_have_evidence() -> None:
+    lonely = replace(FIT, W=HOUSE.W[:1], watts=HOUSE.watts[:1], sizes=np.zeros((N, 1)), support=np.ones(1))
+    assert np.isfinite(read_evidence(lonely)).all()
