@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from fault_bench import HOUSE, pipeline_of, simulate, work_out
-from nilm.simulate.recorded import recorded_cycles
 
 from flows import commands
 from flows.settings import load_settings
@@ -37,6 +36,7 @@ from nilm.recordings.ukdale import (
 )
 from nilm.recordings.waveforms import Sampling, read_hour
 from nilm.report.summary import read_summary
+from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.habits import read_habits
 
 Reader = Callable[[Path], object]

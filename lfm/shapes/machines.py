@@ -14,7 +14,7 @@ _LEAST_CHANGE = 0.1  # of the level that a track exceeds in 2% of the time: smal
 
 
 def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: float) -> IntArray:
-    """(K,) the machine of each track (N, K), numbered from 0 up: tracks that switch together have one number.
+    """(K,) the machine of each track (N, K), numbered by first appearance: one for those that switch together.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: floa
         joined = np.column_stack([tracks[:, m].sum(axis=1) for m in members]) if K else tracks
         pair = _closest(joined, gap_before, resolution)
         if pair is None:
-            return np.unique(machine, return_inverse=True)[1]
+            first = list(dict.fromkeys(machine.tolist()))
+            return np.array([first.index(m) for m in machine.tolist()], dtype=np.int64)
         machine[members[pair[1]]] = machine[members[pair[0]][0]]
 
 

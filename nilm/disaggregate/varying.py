@@ -35,7 +35,7 @@ class VaryingThresholds:
     # Share of its energy by which an on/off appliance may differ from one steady level.
     two_level_error: float = 0.03
     # Share of its usual power, above which a load that varies counts as on.
-    on_share: float = 0.1
+    on_share: float = 0.03
 
 
 THRESHOLDS = VaryingThresholds()
@@ -132,16 +132,18 @@ def _heaters_apart(
     heat_w = tracks.power_w[:, heats].sum(axis=1)
     apart: list[FloatArray] = []
     rest = np.zeros(len(heat_w))
-    for scale in split_scales(
-        heat_w, duration_s, resolution=THRESHOLDS.resolution_w, pause=THRESHOLDS.pause_s
-    ):
-        parts = split_track(scale, gaps, resolution=THRESHOLDS.resolution_w)
-        left = np.maximum(parts.left, 0.0)
-        for power_w in (*(size * on for size, on in zip(parts.size, parts.on.T, strict=True)), left):
-            if duration_s @ power_w >= THRESHOLDS.least_heater * energy:
-                apart.append(power_w)
-            else:
-                rest = rest + power_w
+    parts = split_track(heat_w, gaps, resolution=THRESHOLDS.resolution_w)
+    left = heat_w
+    taken = []
+    for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
+        taken.append(np.minimum(size * on, left))
+        left = left - taken[-1]
+    scales = split_scales(left, duration_s, resolution=THRESHOLDS.resolution_w, pause=THRESHOLDS.pause_s)
+    for power_w in (*taken, *scales):
+        if duration_s @ power_w >= THRESHOLDS.least_heater * energy:
+            apart.append(power_w)
+        else:
+            rest = rest + power_w
     if duration_s @ rest >= THRESHOLDS.least_share * energy:
         apart.append(rest)
     heater_a = voltage_v / np.mean(voltage_v**2)

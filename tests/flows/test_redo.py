@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from flows.settings import Settings, load_settings
-from nilm import pipeline as pipeline_module
 from nilm import publish as publish_module
+from nilm.disaggregate import steps as steps_module
 from nilm.files import read_json, write_json
 from nilm.paths import WeekPaths
 from nilm.recordings.quality import read_quality
@@ -178,15 +178,15 @@ def test_a_recording_that_could_not_be_read_is_tried_again_next_time(
 
 
 def _while_it_runs(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object]) -> None:
-    """Let `act()` happen once, right before the named function of the pipeline does its work."""
-    work = getattr(pipeline_module, step)
+    """Let `act()` happen once, right before the named step of the pipeline does its work."""
+    work = getattr(steps_module, step)
 
     def disturbed(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(pipeline_module, step, work)
+        monkeypatch.setattr(steps_module, step, work)
         act()
         return work(*arguments, **options)
 
-    monkeypatch.setattr(pipeline_module, step, disturbed)
+    monkeypatch.setattr(steps_module, step, disturbed)
 
 
 @pytest.mark.parametrize("step", ["factorise_week", "hop_week"])

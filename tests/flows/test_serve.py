@@ -97,6 +97,7 @@ def test_an_analyst_names_refuses_merges_splits_and_undoes(page: Any, done_roots
         page.wait_for_selector(f"text=Last decision: {words}")
     assert "Grandma" in page.locator("#energy-table").inner_text()
     page.get_by_role("link", name="All decisions").click()
+    page.wait_for_selector("tbody tr:nth-child(7)")
     assert page.locator("tbody tr").count() == 7
     page.get_by_role("button", name="Undo the last one").click()
     page.wait_for_selector("tbody tr:nth-child(8)")

@@ -111,8 +111,8 @@ def test_estimates_are_the_same_at_every_scale_that_is_accepted(scale: float) ->
         lambda: lfm.least_squares(np.ones((3, 1)), np.full((3, 4), "x")),
         lambda: lfm.runs_of_ones(np.ones((2, 2))),
         lambda: lfm.runs_of_ones(np.ones(3), np.zeros(2, dtype=bool)),
-        lambda: lfm.count_levels(np.full((3, 2), np.nan), np.zeros(3, dtype=bool)),
-        lambda: lfm.count_levels(np.ones((0, 2)), np.zeros(0, dtype=bool)),
+        lambda: lfm.level_changes(np.full((3, 2), np.nan), np.zeros(3, dtype=bool)),
+        lambda: lfm.level_changes(np.ones((0, 2)), np.zeros(0, dtype=bool)),
         lambda: lfm.count_bases(np.zeros((0, 3), dtype=np.int64)),
         lambda: lfm.count_bases(np.eye(3) * 1e100),
         lambda: lfm.separate_siblings(

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nilm.simulate.recorded import recorded_cycles
 
 from nilm.errors import InputFileError
 from nilm.experiments.table2 import read_labels
 from nilm.export.house_power import read_house
 from nilm.music.spectra import read_spectra
 from nilm.recordings.tables import read_piece, read_week
+from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.habits import read_habits
 from nilm.week_tables import POWER
 

@@ -33,6 +33,8 @@ ROWS = MeteredRows(
     voltage_v=HOUSE.voltage_v,
     mains_hz=np.full(N, 50.0),
     rms_v=np.full(N, 240.0),
+    inrush=np.full(N, np.nan),
+    inrush_s=np.full(N, np.nan),
 )
 
 

@@ -58,8 +58,10 @@ def test_no_report_calls_three_times_the_usual_residual_noise() -> None:
     on = HOUSE.Z[:, KETTLE] == 1
     drifting[on] += RNG.normal(0, 0.05, on.sum())[:, None] * HOUSE.W[KETTLE]
     gap = np.r_[0 : N // 3, N // 2 : N]
+    spiky = clean.copy()
+    spiky[::11] += RNG.normal(0, 1, spiky[::11].shape)  # a current that is never the same twice
     seen_over = 0
-    for faulty in (clean + ramp, drifting, clean[gap], (clean + ramp)[gap]):
+    for faulty in (clean + ramp, drifting, clean[gap], (clean + ramp)[gap], spiky):
         week = disaggregate(faulty, HOUSE.voltage_v)
         per_row = week.residual_after / np.sqrt(len(faulty))
         over = per_row > 3 * usual.residual_after / np.sqrt(N)

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from nilm.simulate.flac import write_sparse
 
 from nilm.recordings.flac_frames import CRC8, PADDING, frame
 from nilm.recordings.flac_windows import BLOCK, FlacWindows, FrameError
 from nilm.recordings.ukdale import Calibration
 from nilm.recordings.waveforms import Sampling, read_hour
+from nilm.simulate.device.flac import write_sparse
 
 RATE_HZ = 16_000
 N = 10 * BLOCK + 1234  # the last frame is shorter

@@ -147,6 +147,7 @@ def test_pages_hold_half_a_year_and_each_year_has_its_own(tmp_path: Path, week: 
         folder = tmp_path / "house_sim" / name
         folder.mkdir(parents=True)
         (folder / "summary.json").write_text(json.dumps(summary | {"week": name}), encoding="utf-8")
+        (folder / "report.html").write_text("x", encoding="utf-8")
         if n == PAGE_WEEKS - 1:
             assert years_of(tmp_path, "house_sim") == []
     assert years_of(tmp_path, "house_sim") == [2014, 2015]
