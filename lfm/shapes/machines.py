@@ -14,7 +14,7 @@ _LEAST_CHANGE = 0.1  # of the level that a track exceeds in 2% of the time: smal
 
 
 def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: float) -> IntArray:
-    """(K,) the machine of each track (N, K), numbered by first appearance: one for those that switch together.
+    """(K,) the machine of each track (N, K), by first appearance: one for those that switch together.
 
     Parameters
     ----------
