@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Prior, Solution, hop, level_changes, merge_twins, separate_siblings
+from lfm import Prior, Solution, find_signal, hop, level_changes, merge_twins, separate_siblings
 from nilm.disaggregate.estimate import (
     LEAST_CHANGE_A,
     SHAPES,
@@ -45,6 +45,9 @@ class RuleThresholds:
     # Share of the changes of level. On/off houses of 10 and 20 appliances have at most 0.03 small ones, slow
     # change of 5% has 0.32, weeks of real habits have 0.57 and more.
     most_small: float = 0.25
+    # Amperes in each entry of a row. In more noise small changes do not show, and a week that wanders looks
+    # like one that does not. A meter leaves some 0.002 A in ten averaged cycles.
+    most_noise_a: float = 0.03
     # Changes of level for each row. Houses of 20 on/off appliances have up to 0.28; the search grows with the
     # square.
     most_changes: float = 0.5
@@ -131,7 +134,12 @@ def explain(
 
 
 def wanders(X: FloatArray, gaps: NDArray[np.bool_]) -> bool:
-    """Whether the rows X (N, D) hold loads that are more than on or off: many changes of level are small."""
+    """Whether the rows X (N, D) hold loads that are more than on or off: many changes of level are small.
+
+    True also where the noise would hide it.
+    """
+    if find_signal(X, gaps).noise > RULE.most_noise_a:
+        return True
     change_a = level_changes(X, gaps, min_noise=LEAST_CHANGE_A)
     if len(change_a) == 0:
         return False
