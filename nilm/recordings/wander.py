@@ -21,7 +21,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Usual:
-    """What is called usual; found by trial on simulated days (docs/decisions/0220-wander-is-no-switch.md)."""
+    """What is called usual; found by trial on simulated days (docs/decisions/0221-wander-is-no-switch.md)."""
 
     around: int = 18  # looks before and after that are compared: three minutes each way
     lags: tuple[int, ...] = (2, 3, 5)  # looks between which changes are taken; the lag with the least counts
