@@ -164,7 +164,11 @@ def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> str:
 
 def half_written(place: Place, wanted: dict[str, bytes]) -> str:
     """Files that can be seen and are not whole, in words; an index and a manifest are written in stages."""
-    staged = ("manifest.json", "index.html")
+    staged = (
+        "manifest.json",
+        "index.html",
+        "failed.json",
+    )  # the last says why a run failed
     for name, content in place.processed().items():
         seen = name.startswith("outputs/") and not Path(name).name.startswith(".")
         if seen and not name.endswith(staged) and content != wanted.get(name):

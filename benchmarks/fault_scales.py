@@ -19,7 +19,9 @@ SCALES = (0.0, 1e-300, 1e-160, 1e-100, 1e-10, 1.0, 1e10, 1e100, 1e160, 1e300, np
 EXACT_SCALES = (1e-100, 1e100)  # between them an answer must be right, and not only be one
 _ESTIMATORS = ("LatentLasso", "MEIBP", "KFeatures", "BinaryDecoder", "SwitchingDecoder", "ShapeDecoder")
 # `lfm.shapes` is attacked in a row of its own.
-_SHAPES = ("ShapeDecoder", "at_noise_floor", "find_signal", "split_track")
+_SHAPES = (
+    *("ShapeDecoder", "at_noise_floor", "find_signal", "join_machines", "split_scales", "split_track"),
+)
 _RECORDS = (  # what functions give back, and what they raise: nobody calls these
     *("BaseCount", "Candidates", "Correction", "CorrectionKind", "Hop", "Identifiability", "Pdc", "Prior"),
     *("InvalidInputError", "LfmError", "NotEquivalentError", "RankDeficientError"),
@@ -171,7 +173,11 @@ def _of_rows(no_gaps: Any) -> dict[str, Call]:
     """Functions of rows in time."""
     return {
         "least_squares": lambda s, _, r: lfm.least_squares(_problem(r)[0], s(_problem(r)[2])),
-        "count_levels": lambda s, _, r: lfm.count_levels(s(_problem(r)[2]), no_gaps),
+        "level_changes": lambda s, _, r: lfm.level_changes(s(_problem(r)[2]), no_gaps),
+        "join_machines": lambda s, _, r: lfm.join_machines(s(_problem(r)[2]), no_gaps, resolution=0.1),
+        "split_scales": lambda s, _, r: lfm.split_scales(
+            s(np.abs(_problem(r)[2][:, 0])), np.ones(len(no_gaps)), resolution=0.1, pause=3.0
+        ),
         "find_signal": lambda s, _, r: lfm.find_signal(s(_problem(r)[2]), no_gaps),
         "at_noise_floor": lambda s, _, r: lfm.at_noise_floor(s(_problem(r)[2]), 0.1),
         "split_track": lambda s, _, r: lfm.split_track(s(_problem(r)[2][:, 0]), no_gaps, resolution=0.1),

@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from lfm.arrays import BoolArray, FloatArray
-from lfm.checks import check_gaps
+from lfm.checks import check_gaps, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import find_base, solve_amplitudes
@@ -88,7 +88,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @one_thread
     def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        rows = checked_rows(self, X, ensure_min_samples=2)
         most = self._most()
         gaps = check_gaps(gap_before, len(rows))
         signal = find_signal(rows, gaps, min_noise=self.min_noise)
@@ -116,7 +116,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> FloatArray:
         """The sizes (N, K) of the known shapes in new rows in time X (N, D), in the unit of X."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, reset=False)
         gaps = check_gaps(gap_before, len(rows))
         return self._sizes(rows @ self._basis / self._unit, gaps) * self._unit
 
@@ -127,7 +127,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def score(self, X: ArrayLike, y: object = None) -> float:  # noqa: ARG002 (scikit-learn's signature)
         """1 − ‖X − base − A S‖²/‖X − base‖² of rows X (N, D): at most 1, the higher the better."""
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = checked_rows(self, X, reset=False)
         left = float(np.sum((rows - self.inverse_transform(self.transform(rows))) ** 2))
         energy = float(np.sum((rows - self.base_) ** 2))
         return 1.0 - left / energy if energy > 0 else 1.0

@@ -7,6 +7,8 @@ them. Nothing in the rows tells such tracks apart, so they are added up.
 import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
+from lfm.checks import check_gaps, check_real, check_scale, check_weight
+from lfm.errors import InvalidInputError
 
 _TOGETHER = 0.75  # of what a track changes by, in the same rows and the same direction as another
 _BY_CHANCE = 0.01  # probability that changes meet so often if neither knows of the other
@@ -38,6 +40,12 @@ def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: floa
     >>> join_machines(np.column_stack([motor, other, 8 * motor]), np.zeros(900, bool), resolution=5).tolist()
     [0, 1, 0]
     """
+    tracks = check_real("tracks", tracks)
+    gap_before = check_gaps(gap_before, len(tracks))
+    check_scale("tracks", tracks)
+    check_weight("resolution", resolution)
+    if not len(tracks):
+        raise InvalidInputError("tracks has no rows; at least one is needed")
     K = tracks.shape[1]
     machine = np.arange(K)
     while True:

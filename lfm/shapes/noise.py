@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray
+from lfm.checks import check_gaps, check_real, check_scale, check_weight
+from lfm.errors import InvalidInputError
 
 _ROUNDS = 100
 _EDGE_SLACK = 1.05  # of the Marchenko-Pastur edge: it is exact for many rows and directions only
@@ -53,6 +55,12 @@ def find_signal(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0)
     >>> signal.basis.shape, round(signal.noise, 2)
     ((10, 1), 0.1)
     """
+    X = check_real("X", X)
+    gap_before = check_gaps(gap_before, len(X))
+    check_scale("X", X)
+    check_weight("min_noise", min_noise)
+    if not X.size:
+        raise InvalidInputError(f"X has shape {X.shape}; at least one row and one column are needed")
     changes = np.diff(X, axis=0)[~gap_before[1:]]
     N, D = X.shape
     if len(changes) == 0:
@@ -101,7 +109,12 @@ def at_noise_floor(residual: FloatArray, noise: float) -> bool:
     >>> at_noise_floor(noise, 0.1), at_noise_floor(noise + 0.05, 0.1)
     (True, False)
     """
+    residual = check_real("residual", residual)
+    check_scale("residual", residual)
+    check_weight("noise", noise)
     N, D = residual.shape
+    if not residual.size:
+        return True
     if noise <= 0:
         return bool(np.abs(residual).max(initial=0.0) == 0)
     for stretch in np.array_split(residual, min(_STRETCHES, N)):

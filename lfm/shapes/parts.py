@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
+from lfm.checks import check_gaps, check_real, check_scale, is_number
 from lfm.compiled import compiled
+from lfm.errors import InvalidInputError
 
 _LEVEL = 0.02  # λ, nats of one row away from zero
 _BELOW = 20.0  # κ: less than nothing is left only by mistake
@@ -63,9 +65,11 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
     >>> np.sort(parts.size).round().tolist()
     [800.0, 2000.0]
     """
+    track = check_track(track, resolution)
+    gap_before = check_gaps(gap_before, len(track))
     sizes: list[float] = []
     states: list[BinaryArray] = []
-    left = np.asarray(track, dtype=np.float64) / resolution
+    left = track / resolution
     price = _cost(left, gap_before)
     while len(sizes) < _MOST:
         found = _new_part(left, gap_before)
@@ -84,6 +88,18 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
     N = len(left)
     on = np.column_stack(states) if states else np.zeros((N, 0), dtype=np.uint8)
     return Parts(np.array(sizes) * resolution, on, left * resolution)
+
+
+def check_track(track: FloatArray, resolution: float) -> FloatArray:
+    """The track (N,), N ≥ 1, of a scale that can be worked with; InvalidInputError otherwise."""
+    if not (is_number(resolution) and 0 < resolution < np.inf):
+        raise InvalidInputError(f"resolution must be a finite number above 0, got {resolution!r}")
+    sizes = check_real("track", track, ndim=1)
+    if not len(sizes):
+        raise InvalidInputError("track has no rows; at least one is needed")
+    with np.errstate(over="ignore"):
+        check_scale("track in units of resolution", np.where(sizes == 0, 0.0, sizes / resolution))
+    return sizes
 
 
 def _new_part(left: FloatArray, gap_before: BoolArray) -> tuple[float, float, BinaryArray] | None:

@@ -58,8 +58,11 @@ def activations_row(appliance: Appliance, holes: Sequence[tuple[float, float]], 
     n = len(runs)
     label = f"{appliance.name}: {n} run{'' if n == 1 else 's'}, {duration_words(on_s)} in all"
     drawn = row(stretches, holes, window, colour=appliance.colour, label=label)
+    watts = [f"{run.mean_w:.0f}" for run in runs]
+    if len(set(watts)) == 1:  # of an appliance that is on or off, one number is enough
+        watts = watts[:1]
     numbers = Markup(' data-w="{}" data-kwh="{}"').format(
-        ",".join(f"{run.mean_w:.0f}" for run in runs), ",".join(f"{run.energy_kwh:.3g}" for run in runs)
+        ",".join(watts), ",".join(f"{run.energy_kwh:.3g}" for run in runs)
     )
     return Markup("<svg{}{}").format(numbers, drawn.removeprefix("<svg"))
 

@@ -98,7 +98,7 @@
         const [a, d] = bars(runs)[hit];
         const length = d < 100 ? Math.round(d) + " min" : Math.floor(d / 60) + " h " + two(Math.round(d % 60)) + " min";
         show(event, name + ": on " + at(a) + " to " + at(a + d) + ", " + length,
-          watts[hit] + " W, " + kwh[hit] + " kWh, " + money(Number(kwh[hit])));
+          (watts[hit] ?? watts[0]) + " W, " + kwh[hit] + " kWh, " + money(Number(kwh[hit])));
       });
       row.addEventListener("pointerleave", hide);
     }
