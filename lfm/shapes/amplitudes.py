@@ -24,7 +24,7 @@ _HELD = 1e-6  # keeps a size without any evidence at zero
 _PULL = 1e-3  # of the base towards that of the round before: no round can throw it far away
 _SETTLE, _ROUNDS = 3, 8  # rounds with the first guess of the changes, and with changes weighed anew
 _BASE_SETTLE, _BASE_ROUNDS = 6, 20
-_BASE_ROWS = 5000  # that decide on the base at the most, and at least every third row is skipped to
+_BASE_ROWS = 5000  # the most rows that decide on the base: every third one, or fewer in a long record
 _FAR_OFF = 20.0  # times the usual squared residual at which a row counts half for the base
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
@@ -40,7 +40,7 @@ def solve_amplitudes(
     for begin in range(0, len(Y), _STRETCH):
         rows = slice(begin, begin + _STRETCH)
         problem = _Problem(Y[rows] - base, shapes, gap_before[rows])
-        found = problem.sizes(changes[rows], None, first=True)
+        found = problem.sizes(changes[rows], None)
         for n in range(_SETTLE + _ROUNDS):
             found = problem.sizes(changes[rows] if n < _SETTLE else _changes(found), found)
         sizes[rows] = found
@@ -59,7 +59,7 @@ def find_base(
     gaps = np.add.reduceat(gap_before.astype(np.int64), first) > 0
     coarse = np.add.reduceat(changes, first, axis=0)
     problem = _Problem(Y[first], shapes, gaps)
-    base, sizes = start, problem.sizes(coarse, None, base=start, first=True)
+    base, sizes = start, problem.sizes(coarse, None, base=start)
     for n in range(_BASE_SETTLE + _BASE_ROUNDS):
         base, sizes = problem.base_and_sizes(coarse if n < _BASE_SETTLE else _changes(sizes), sizes, base)
     return base
@@ -79,10 +79,9 @@ class _Problem:
         sizes: FloatArray | None,
         *,
         base: FloatArray | None = None,
-        first: bool = False,
     ) -> FloatArray:
-        """(N, K) the next sizes above the base, which is 0 unless given."""
-        inverse, weight = self._eliminated(changes, None if first else sizes)
+        """(N, K) the next sizes above the base, which is 0 unless given; the first where `sizes` is None."""
+        inverse, weight = self._eliminated(changes, sizes)
         above = self.Y if base is None else self.Y - base
         right = (self.trust[:, None] * (above @ self.B.T) - SMALL)[:, :, None]
         return _substitute(inverse, weight, np.ascontiguousarray(right))[:, :, 0]

@@ -17,10 +17,8 @@ from lfm.shapes.lines import background, find_lines, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
-_QUIET_SHARE, _QUIET_ROWS = (
-    0.01,
-    5,
-)  # of the rows, at least so many: the quietest are a first guess of the base
+_QUIET_SHARE = 0.01  # of the rows: the quietest are a first guess of the base
+_QUIET_ROWS = 5  # at least so many of them
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

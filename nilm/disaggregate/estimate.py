@@ -47,12 +47,12 @@ def fit_estimator(
     seed: int,
     callback: Callback | None,
     notes: list[str],
-) -> tuple[Solution, bool | None]:
-    """The estimator's solution and its certificate; `notes` grows by what an analyst should know."""
+) -> Solution:
+    """The estimator's solution; `notes` grows by what an analyst should know."""
     K = components
     if name != "switching":
         if K == "auto":
-            K = fit_estimator(X, gaps, "switching", "auto", seed, None, [])[0].K
+            K = fit_estimator(X, gaps, "switching", "auto", seed, None, []).K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
     model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
@@ -67,8 +67,8 @@ def fit_estimator(
             raise OptionError(f"the estimator {name} cannot explain this data: {error}") from error
     if not model.converged_:
         notes.append(f"The estimator stopped before it had converged, after {model.n_iter_} rounds.")
-    certificate = getattr(model, "at_noise_floor_", None)
-    return model.solution_, None if certificate is None else bool(certificate)
+    found: Solution = model.solution_
+    return found
 
 
 def independent(solution: Solution, notes: list[str]) -> Solution:

@@ -152,7 +152,7 @@ def factorise(
     else:
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution, _ = solve_beside(sun, loads, gaps, mean_v, way, notes)
+        solution = solve_beside(sun, loads, gaps, mean_v, way, notes)
         solution, amplitude = completed(solution, X, sun, amplitude)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
