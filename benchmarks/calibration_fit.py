@@ -1,14 +1,16 @@
 """The maps from evidence to probability, fitted with whole houses left out; as the table of the package.
 
+The ranges of energy are fitted by `calibration_ranges`, on what these maps say of houses they have not seen.
+
 Evidence is chosen one piece at a time, by the log-loss on houses that the map has not seen, until no piece
 helps. The curve that makes the logistic map a probability is a monotone one through what the map said of
 houses that it had not seen. Sets count by the root of their size, so that no kind of week rules the others.
 """
 
-import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from calibration_ranges import RangeFitting
 from calibration_rows import Judged
 from calibration_weeks import OTHER
 from sklearn.isotonic import IsotonicRegression
@@ -27,42 +29,40 @@ RARE = 0.2  # weight of weeks that no user has: they only keep the map from trus
 ALWAYS = ("log share of the energy left over",)
 LEAST, MOST = 0.01, 0.99  # nobody is surer than this
 POINTS = 13  # of the curve
-RANGE_BINS = 5
-HELD = 0.9  # of the true energies
 
 
-def fit_tables(sets: dict[str, Judged], *, chosen: tuple[str, ...] = ()) -> dict[str, Any]:
+class Chosen(NamedTuple):
+    """The evidence that maps are fitted on."""
+
+    appliance: tuple[str, ...]
+    range: tuple[str, ...]
+
+
+def fit_tables(sets: dict[str, Judged], *, chosen: Chosen | None = None) -> dict[str, Any]:
     """The table of the package, fitted on these sets; `chosen` evidence where the choice is made already."""
-    whole = Judged(
-        **{f: np.concatenate([getattr(s, f) for s in sets.values()]) for f in ROW_FIELDS} | _NO_RUNS
+    evidence, right, house, ratio = (
+        np.concatenate([getattr(s, name) for s in sets.values()])
+        for name in ("evidence", "right", "house", "ratio")
     )
     weight = np.concatenate([np.full(len(s.right), _weight(kind, s)) for kind, s in sets.items()])
     usual = np.concatenate([np.full(len(s.right), kind != OTHER) for kind, s in sets.items()])
-    fitting = _Fitting(whole.evidence, EVIDENCE, whole.right, weight, whole.house, usual)
-    chosen = chosen or fitting.choose()
-    appliance, said = fitting.fit(chosen)
+    fitting = _Fitting(evidence, EVIDENCE, right, weight, house, usual)
+    appliance, said = fitting.fit(fitting.choose() if chosen is None else chosen.appliance)
     run, n_runs = _fit_runs(sets, appliance)
+    ranges = RangeFitting(evidence[usual], said[usual], ratio[usual], weight[usual], house[usual])
     return {
-        "appliances": len(whole.right),
-        "right": round(float(whole.right.mean()), 3),
+        "appliances": len(right),
+        "right": round(float(right.mean()), 3),
         "runs": n_runs,
         "appliance": vars(appliance),
         "run": vars(run),
-        "range": _ranges(said[usual], whole.ratio[usual], weight[usual]),
+        "range": ranges.fit(None if chosen is None else chosen.range),
     }
 
 
 def _weight(kind: str, judged: Judged) -> float:
     """What each appliance of a set counts."""
     return float(len(judged.right) ** -0.5) * (RARE if kind == OTHER else 1.0)
-
-
-ROW_FIELDS = ("evidence", "right", "f1", "ratio", "house", "week", "group", "load", "true_kwh", "kwh")
-_NO_RUNS: dict[str, np.ndarray] = {
-    "run_feature": np.zeros(0, np.int64),
-    "run_evidence": np.zeros((0, len(RUN_EVIDENCE))),
-    "run_right": np.zeros(0, bool),
-}
 
 
 class _Fitting:
@@ -174,42 +174,3 @@ def _fit_runs(sets: dict[str, Judged], appliance: Map) -> tuple[Map, int]:
     rows = tuple(np.concatenate(part) for part in (evidence, right, weight, house, usual))
     fitting = _Fitting(rows[0], RUN_EVIDENCE, *rows[1:])
     return fitting.fit(RUN_EVIDENCE)[0], len(rows[1])
-
-
-def _ranges(sure: np.ndarray, ratio: np.ndarray, weight: np.ndarray) -> dict[str, list[float]]:
-    """Factors on the energy that hold HELD of the true ones, by how sure an appliance is.
-
-    They never cross the energy itself, and what is surer has no wider range. Wrong features are mostly
-    slivers of larger loads, so the range is the shortest (as a ratio) that holds enough, not the middle.
-    """
-    edges = np.unique(np.quantile(sure, np.linspace(0, 1, RANGE_BINS + 1)))
-    centre, low, high = [], [], []
-    for a, b in itertools.pairwise(edges):
-        inside = (sure >= a) & (sure <= b)
-        centre.append(float(sure[inside].mean()))
-        shortest = _shortest_range(ratio[inside], weight[inside])
-        low.append(shortest[0])
-        high.append(shortest[1])
-    ends = np.array([np.maximum.accumulate(low), np.minimum.accumulate(high)])
-    # Between two centres the factors are interpolated, which holds a little less than either.
-    for widened in (ends**power for power in np.arange(1.0, 3.0, 0.05)):
-        held = [np.interp(sure, centre, end) for end in widened]
-        inside = (ratio >= held[0]) & (ratio <= held[1])
-        if np.average(inside, weights=weight) >= HELD:
-            break
-    return {
-        "sure": np.round(centre, 4).tolist(),
-        "low": widened[0].round(3).tolist(),
-        "high": widened[1].round(3).tolist(),
-    }
-
-
-def _shortest_range(ratio: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-    """(low, high) around 1 that hold HELD of the ratios, with the least high over low."""
-    order = np.argsort(ratio)
-    share = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
-    below = np.linspace(0, 1 - HELD, 21)
-    low = np.minimum(np.interp(below, share, ratio[order]), 1.0)
-    high = np.maximum(np.interp(below + HELD, share, ratio[order]), 1.0)
-    best = int(np.argmin(high / np.maximum(low, 1e-3)))
-    return max(float(low[best]), 1e-3), float(high[best])

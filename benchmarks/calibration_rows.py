@@ -3,25 +3,33 @@
 Owns what "right" means. An appliance is right if its times have an F1 of at least 0.9 and its energy is
 within 10% of the load, or of the machine, that it overlaps most. It is on where it draws over 5 W and over 5%
 of its usual most; a load's floor (its 2nd percentile) belongs to the standby. What is always on is held
-against the standby of all loads. A run is right if that load ran then: the rows of the run and of the load's
-runs that touch it have at least 0.8 in common.
+against the standby of all loads. A run is right if that load ran then: the time of the run and of the load's
+runs that touch it has at least 0.8 in common. All of it is counted in seconds, not in rows.
+
+Owns the true energy behind an appliance, too, which the ranges are about. Every kWh of a load counts once,
+whatever the number of appliances that show parts of it (`_shared_out`).
 """
 
 import hashlib
+import os
 import tempfile
 import time
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from calibration_weeks import TrueWeek, true_week, weeks_of
+from calibration_weeks import SAMPLING, TrueWeek, true_week, weeks_of
+from threadpoolctl import threadpool_limits
 
 from lfm import runs_of_ones
-from nilm.appliances.not_told_apart import indistinguishable
+from nilm.appliances.certainty.not_told_apart import indistinguishable
+from nilm.appliances.energy_assigned import divided
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate import Disaggregation, disaggregate
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE
+from nilm.timeline import J_PER_KWH
 
 LEAST_F1, MOST_ERROR, LEAST_COMMON = 0.9, 0.1, 0.8
 MOST_OVERLAP = 0.8  # of the largest overlap
@@ -31,11 +39,12 @@ _ROOT = Path(__file__).resolve().parents[1]
 _SOURCES = (
     "lfm/**/*.py",
     "nilm/disaggregate/*.py",
-    "nilm/simulate/*.py",
-    "nilm/appliances/not_told_apart.py",
+    "nilm/simulate/**/*.py",
+    "nilm/recordings/**/*.py",
+    "nilm/appliances/certainty/not_told_apart.py",
     "benchmarks/calibration_*.py",
 )
-_NOT_EVIDENCE = {"confidence.py", "calibration_fit.py"}
+_NOT_EVIDENCE = {"confidence.py", "calibration_fit.py", "calibration_ranges.py", "calibration_worst.py"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +54,20 @@ class Judged:
     evidence: np.ndarray  # (F, len(EVIDENCE))
     right: np.ndarray  # (F,) bool
     f1: np.ndarray  # (F,)
-    ratio: np.ndarray  # (F,) true energy over found energy
     house: np.ndarray  # (F,) what is left out together in cross-validation
     week: np.ndarray  # (F,) number of the week
     run_feature: np.ndarray  # (R,) which of the F each run belongs to
     run_evidence: np.ndarray  # (R, len(RUN_EVIDENCE)), the odds of the appliance left at 0
     run_right: np.ndarray  # (R,) bool
     group: np.ndarray  # (F,) number of the group that it cannot be told apart in, −1 for none
-    load: np.ndarray  # (F,) number of the load it was held against, and so …
-    true_kwh: np.ndarray  # (F,) … its energy
-    kwh: np.ndarray  # (F,)
+    kwh: np.ndarray  # (F,) above 0, of a generator too
+    true_kwh: np.ndarray  # (F,) of what it shows; every kWh of a load counts once
+    varies: np.ndarray  # (F,) bool
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """(F,) true energy over found energy."""
+        return np.asarray(self.true_kwh / self.kwh)
 
     def where(self, kept: np.ndarray) -> "Judged":
         """The features that are `kept` (F,), with their runs."""
@@ -66,24 +79,36 @@ class Judged:
         return Judged(**rows | {"run_feature": place[self.run_feature[runs]]})
 
 
-def judged_set(kind: str, *, report: bool, share: float, data: Path) -> Judged | None:
-    """All weeks of a set, solved or read from the temporary folder; None where its data is missing."""
+def judged_sets(kinds: Iterable[str], *, report: bool, share: float, data: Path) -> dict[str, Judged]:
+    """All weeks of these sets, solved or read from the temporary folder; sets without data are left out."""
     folder = Path(tempfile.gettempdir()) / "nilm-calibration" / _sources_digest()
     folder.mkdir(parents=True, exist_ok=True)
-    weeks = []
-    for name, seed, real in weeks_of(kind, report=report, share=share, data=data):
-        path = folder / f"{kind} {name}.npz".replace(" ", "_").replace("%", "").replace(",", "")
-        if not path.is_file():
-            start = time.process_time()
-            week = judge(true_week(kind, name, seed, real, data))
-            np.savez_compressed(path, **vars(week))
-            print(
-                f"solved {name}: {len(week.right)} features, {time.process_time() - start:.1f} CPU s",
-                flush=True,
-            )
+    wanted = {kind: list(weeks_of(kind, report=report, share=share, data=data)) for kind in kinds}
+    paths = {
+        (kind, *week): folder / f"{kind}, {week[0]}.npz" for kind, weeks in wanted.items() for week in weeks
+    }
+    missing = {week: path for week, path in paths.items() if not path.is_file()}
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(_solve, *week, data, path) for week, path in missing.items()]
+        for job in jobs:
+            print(job.result(), flush=True)
+    found: dict[str, list[Judged]] = {}
+    for (kind, *_), path in paths.items():
         with np.load(path, allow_pickle=False) as file:
-            weeks.append(Judged(**{field.name: file[field.name] for field in fields(Judged)}))
-    return together(weeks) if weeks else None
+            week = Judged(**{field.name: file[field.name] for field in fields(Judged)})
+        found.setdefault(kind, []).append(week)
+    return {kind: together(weeks) for kind, weeks in found.items()}
+
+
+def _solve(kind: str, name: str, seed: int, real: str, data: Path, path: Path) -> str:
+    """A word on a week, after `path` holds it solved and judged."""
+    start = time.process_time()
+    with threadpool_limits(1):
+        week = judge(true_week(kind, name, seed, real, data))
+    unfinished = path.with_suffix(f".{os.getpid()}.npz")
+    np.savez_compressed(unfinished, **vars(week))
+    unfinished.replace(path)
+    return f"solved {name}: {len(week.right)} features, {time.process_time() - start:.1f} CPU s"
 
 
 def together(weeks: list[Judged]) -> Judged:
@@ -103,102 +128,143 @@ def judge(week: TrueWeek) -> Judged:
         week.current_a,
         week.voltage_v,
         start_utc=week.start_utc,
-        interval_s=week.interval_s,
+        interval_s=SAMPLING.interval_s,
+        duration_s=week.duration_s,
         estimator=week.estimator,
     )
-    held = [h for k in range(found.solution.K) if (h := held_against(found, k, week)) is not None]
+    held = held_against(found, week)
     kept = [h.feature for h in held]
-    f1, load, true, kwh = (
-        np.array([getattr(h, name) for h in held]) for name in ("f1", "load", "true", "found")
-    )
-    ratio = true / kwh
-    hours = week.interval_s / 3.6e6
     groups = np.full(found.solution.K, -1)
     for number, group in enumerate(indistinguishable(found)):
         groups[list(group.members)] = number
-    run_feature, run_evidence, run_right = _judge_runs(
-        found, kept, above_floor(week.truth_w[found.row]), load
-    )
+    run_feature, run_evidence, run_right = _judge_runs(found, held, week)
     return Judged(
         evidence=found.evidence[kept],
-        right=(f1 >= LEAST_F1) & (np.abs(1 / np.maximum(ratio, 1e-9) - 1) <= MOST_ERROR),
-        f1=f1,
-        ratio=ratio,
+        right=np.array([h.right for h in held]),
+        f1=np.array([h.f1 for h in held]),
         house=np.array([week.house] * len(kept)),
         week=np.zeros(len(kept), dtype=np.int64),
         run_feature=run_feature,
         run_evidence=run_evidence,
         run_right=run_right,
         group=groups[kept],
-        load=load,
-        true_kwh=true * hours,
-        kwh=kwh * hours,
+        kwh=np.array([h.kwh for h in held]),
+        true_kwh=np.array([h.true_kwh for h in held]),
+        varies=np.array([h.feature >= found.solution.K - found.n_varying for h in held]),
     )
 
 
-class HeldAgainst(NamedTuple):
+@dataclass(frozen=True)
+class HeldAgainst:
     """A feature and the load it is judged by."""
 
     feature: int
-    f1: float
+    kwh: float
     load: int  # column of the truth, −1 for the standby
-    true: float  # energy of the load, in watts times rows
-    found: float  # and of the feature
+    load_kwh: float  # of the whole load
+    f1: float
+    true_kwh: float = 0.0  # of the part of the load that this feature shows, see `_shared_out`
+
+    @property
+    def right(self) -> bool:
+        """Whether it is that load, with its times and its energy."""
+        return self.f1 >= LEAST_F1 and abs(self.kwh - self.load_kwh) <= MOST_ERROR * self.load_kwh
 
 
-def held_against(found: Disaggregation, k: int, week: TrueWeek) -> HeldAgainst | None:
-    """Feature k against the load that it overlaps most; None where it draws nothing."""
-    own = -1.0 if found.power_w[:, k].sum() < 0 else 1.0
-    power = np.maximum(found.power_w[:, k] * own, 0.0)
-    if power.sum() == 0:
-        return None
-    if found.solution.Z[:, k].mean() > THRESHOLDS.always_on_share:
-        return HeldAgainst(k, 1.0, -1, week.standby_w * len(power), float(power.sum()))
-    above = above_floor(week.truth_w[found.row])
-    signs = np.where(week.truth_w.sum(axis=0) < 0, -1.0, 1.0)
-    overlap = np.minimum(power[:, None], above).sum(axis=0) * (signs == own)
+def held_against(found: Disaggregation, week: TrueWeek) -> list[HeldAgainst]:
+    """Every feature that draws anything against the load that it overlaps most."""
+    hours = week.duration_s[found.row] / J_PER_KWH
+    truth = week.truth_w[found.row]
+    above_w = divided(truth, hours).above_w
+    loads = truth[:, : len(week.names) - len(set(week.part_of.tolist()) - {-1})]
+    standby = np.maximum(divided(loads, hours).standby_w, 0.0)
+    held, common_w = [], []
+    for k in range(found.solution.K):
+        power = found.power_w[:, k]
+        own = -1.0 if hours @ power < 0 else 1.0
+        power, above = np.maximum(power * own, 0.0), np.maximum(above_w * own, 0.0)
+        if not power.any():
+            continue
+        kwh = float(hours @ power)
+        if hours @ (found.solution.Z[:, k] == 1) > THRESHOLDS.always_on_share * hours.sum():
+            held.append(HeldAgainst(k, kwh, -1, float(hours @ standby), 1.0))
+            common_w.append(np.minimum(power, standby))
+            continue
+        load = _most_like(power, above, hours)
+        f1 = _f1(_on(power), _on(above[:, load]), hours)
+        held.append(HeldAgainst(k, kwh, load, float(hours @ above[:, load]), f1))
+        common_w.append(np.minimum(power, above[:, load]))
+    loads_w = np.column_stack([np.abs(above_w), standby])
+    return _shared_out(held, np.array(common_w), loads_w, hours, week.part_of)
+
+
+def _most_like(power: np.ndarray, above: np.ndarray, hours: np.ndarray) -> int:
+    """The column of `above` (N, L) that `power` (N,) overlaps most."""
+    overlap = hours @ np.minimum(power[:, None], above)
     # A small load runs beside larger ones, and inside its own machine: of those that it overlaps nearly as
     # much, it is the one that has least besides.
     candidates = np.flatnonzero(overlap >= MOST_OVERLAP * overlap.max())
-    common = overlap[candidates] / np.maximum(power[:, None], above[:, candidates]).sum(axis=0)
-    load = int(candidates[int(np.argmax(common))])
-    f1 = _f1(_on(power), _on(above[:, load]))
-    return HeldAgainst(k, f1, load, float(above[:, load].sum()), float(power.sum()))
+    common = overlap[candidates] / (hours @ np.maximum(power[:, None], above[:, candidates]))
+    return int(candidates[int(np.argmax(common))])
 
 
-def above_floor(truth_w: np.ndarray) -> np.ndarray:
-    """(N, L) the size of each load above its floor."""
-    size = np.abs(truth_w)
-    return np.maximum(size - np.percentile(size, 2, axis=0), 0.0)
+def _shared_out(
+    held: list[HeldAgainst], common_w: np.ndarray, loads_w: np.ndarray, hours: np.ndarray, part_of: np.ndarray
+) -> list[HeldAgainst]:
+    """The features with the true energy that each of them shows: that of a load is given away once.
+
+    `loads_w` (N, L + 1) holds the standby last. Of the features that stand for one load, the one with most in
+    common with it comes first, and takes of each instant what the two have in common (`common_w`, (H, N));
+    the next takes of what is then left. What no feature shows belongs to the first. A machine has what is
+    left of it by those parts that have features of their own. So a splinter beside the whole has no energy,
+    two halves have half each, and a splinter of a load that is found nowhere else stands for all of it.
+    """
+    true = np.zeros(len(held))
+    shown = {h.load for h in held}
+    for load in shown:
+        members = [n for n, h in enumerate(held) if h.load == load]
+        members.sort(key=lambda n: -float(hours @ common_w[n]) / max(held[n].kwh, held[n].load_kwh))
+        parts = [c for c in np.flatnonzero(part_of == load).tolist() if load >= 0 and c in shown]
+        left = np.maximum(loads_w[:, load] - loads_w[:, parts].sum(axis=1), 0.0)
+        whole = float(hours @ left)
+        for n in members:
+            taken = np.minimum(common_w[n], left)
+            left = left - taken
+            true[n] = hours @ taken
+        true[members[0]] += whole - true[members].sum()
+    return [replace(h, true_kwh=float(t)) for h, t in zip(held, true, strict=True)]
 
 
 def _judge_runs(
-    found: Disaggregation, kept: list[int], above: np.ndarray, load: np.ndarray
+    found: Disaggregation, held: list[HeldAgainst], week: TrueWeek
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(feature, evidence, right) of every run of the features that are kept, the always-on ones aside."""
-    place = {k: n for n, k in enumerate(kept)}
+    """(feature, evidence, right) of every run of the features that are held, the always-on ones aside."""
+    seconds = week.duration_s[found.row]
+    above_w = np.abs(divided(week.truth_w[found.row], seconds).above_w)
+    place = {h.feature: n for n, h in enumerate(held) if h.load >= 0}
     feature, evidence, right = [], [], []
     true_runs = {}
-    for c in set(load.tolist()) - {-1}:
-        on = _on(above[:, c])
+    for c in {h.load for h in held} - {-1}:
+        on = _on(above_w[:, c])
         label = np.zeros(len(on), dtype=np.int64)
         for n, (first, end) in enumerate(runs_of_ones(on.astype(np.uint8)), start=1):
             label[first:end] = n
-        true_runs[c] = (label, np.bincount(label))
+        true_runs[c] = (label, np.bincount(label, weights=seconds))
     for k, first, end, seen, _ in zip(*found.runs, strict=True):
-        if k not in place or load[place[k]] == -1:
+        if k not in place:
             continue
-        label, lengths = true_runs[int(load[place[k]])]
+        label, lengths = true_runs[held[place[k]].load]
         inside = label[first:end]
-        common = np.count_nonzero(inside)
-        whole = len(inside) - common + sum(int(lengths[n]) for n in set(inside.tolist()) - {0})
+        common = float(seconds[first:end][inside > 0].sum())
+        touched = sum(float(lengths[n]) for n in set(inside.tolist()) - {0})
+        whole = float(seconds[first:end].sum()) - common + touched
         feature.append(place[k])
         evidence.append(seen)
         right.append(common >= LEAST_COMMON * whole)
     return (
         np.array(feature, dtype=np.int64),
         np.array(evidence).reshape(-1, len(RUN_EVIDENCE)),
-        np.array(right),
+        np.array(right, dtype=np.bool_),
     )
 
 
@@ -209,8 +275,9 @@ def _on(power: np.ndarray) -> np.ndarray:
     )
 
 
-def _f1(on: np.ndarray, true: np.ndarray) -> float:
-    return float(2 * (on & true).sum() / max(on.sum() + true.sum(), 1))
+def _f1(on: np.ndarray, true: np.ndarray, weight: np.ndarray) -> float:
+    both = float(weight @ on + weight @ true)
+    return float(2 * (weight @ (on & true)) / both) if both > 0 else 0.0
 
 
 def _sources_digest(left_out: frozenset[str] = frozenset(_NOT_EVIDENCE)) -> str:

@@ -1,9 +1,11 @@
 """The weeks on which `benchmarks/calibration.py` fits and reports, with the truth behind each of them.
 
-Owns which weeks there are. Simulated ones are as `nilm simulate` records them (loads follow the voltage, the
-street sags, noise as ten averaged cycles leave it), without the detour over FLAC. Seeds below 5000 are for
-the fit, the others for the report: houses, times and waveforms all differ. There are only five houses of real
-habits, so `house` names the real house behind a week: it is reported with a map that was fitted without it.
+Owns which weeks there are. Simulated ones are as `nilm simulate` records and the ingest reads them (loads
+follow the voltage, the street sags, rows are cut at changes, noise is what ten averaged cycles leave of it),
+without the detour over FLAC. Seeds from FIT_SEED and REAL_FIT_SEED on are for the fit and for all work on it;
+those from REPORT_SEED and REAL_REPORT_SEED on are for the report alone: houses, times and waveforms all
+differ. There are only five houses of real habits, so `house` names the real house behind a week: it is
+reported with a map that was fitted without it.
 """
 
 from collections.abc import Iterator
@@ -11,15 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from calibration_meter import rows_as_read
 
+from nilm.recordings.waveforms import Sampling
 from nilm.simulate.grid import Conditions
 from nilm.simulate.habits import observe_habits, read_habits
 from nilm.simulate.house import House, simulated_house
 from nilm.simulate.lifelike import lifelike_house
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
+from nilm.simulate.week import CLOCK_S
+from nilm.timeline import utc
 
-NOISE_A = 0.005 / np.sqrt(10)
+SAMPLING = Sampling()
+NOISE_A = 0.005 / np.sqrt(SAMPLING.n_cycles)
 HABITS = (
     ("ampds_week", 0),
     ("redd_house_2", 0),
@@ -28,18 +35,18 @@ HABITS = (
     ("house_of_25_circuits", 0),
     ("house_of_25_circuits", 7),
 )
-FIT_SEED, REPORT_SEED = 1000, 8000
-REAL_FIT_SEED, REAL_REPORT_SEED = 10, 950  # of the waveforms that real habits are drawn with
-# Weeks in each set: some 200 appliances each where that is affordable. Those that cost more have fewer.
+FIT_SEED, REPORT_SEED = 1000, 27_000
+REAL_FIT_SEED, REAL_REPORT_SEED = 10, 27_000  # of the waveforms that real habits are drawn with
+# Weeks in each set: some 400 appliances each; of what costs more (20 and 30 appliances, solar) fewer.
 WEEKS = {
-    "clean": 20,
-    "3% drift": 20,
-    "20 appliances": 8,
-    "30 appliances": 5,
-    "gaps": 20,
-    "solar": 10,
-    "real habits": 3,  # times six weeks
-    "lifelike": 4,
+    "clean": 40,
+    "3% drift": 40,
+    "20 appliances": 16,
+    "30 appliances": 10,
+    "gaps": 40,
+    "solar": 28,
+    "real habits": 4,  # times six weeks
+    "lifelike": 16,
     "the other estimator": 8,  # of the fit alone
 }
 OTHER = "the other estimator"
@@ -58,10 +65,10 @@ class TrueWeek:
     current_a: np.ndarray  # (N, D)
     voltage_v: np.ndarray  # (D,) or (N, D)
     start_utc: np.ndarray  # (N,)
-    interval_s: float
+    duration_s: np.ndarray  # (N,)
     truth_w: np.ndarray  # (N, L) watts of every load, then of every machine that has several
+    part_of: np.ndarray  # (L,) the column of the machine that a load is a part of, −1 where there is none
     names: tuple[str, ...]  # (L,)
-    standby_w: float  # what all loads draw at least, but for 2% of their time
     estimator: str = "auto"
 
 
@@ -71,9 +78,9 @@ def weeks_of(kind: str, *, report: bool, share: float, data: Path) -> Iterator[t
     if kind == OTHER and report:
         return
     if kind != "real habits":
-        first = REPORT_SEED if report else FIT_SEED
+        first = (REPORT_SEED if report else FIT_SEED) + 100 * list(WEEKS).index(kind)  # each set has its own
         for n in range(n_weeks):
-            seed = first + n + (500 if kind == OTHER else 0)  # other houses than those of the other sets
+            seed = first + n
             yield f"{kind}, seed {seed}", seed, ""
     elif (data / "habits").is_dir():
         first = REAL_REPORT_SEED if report else REAL_FIT_SEED
@@ -95,86 +102,67 @@ def true_week(kind: str, name: str, seed: int, real: str, data: Path) -> TrueWee
     elif kind == OTHER:
         estimator, n, drift = _OTHERS[seed % len(_OTHERS)]
     if kind == "lifelike":
-        house, profile = lifelike_house(seed=seed, days=days)
+        house, profile = lifelike_house(seed=seed, days=days, interval_s=CLOCK_S)
     else:
-        house = simulated_house(seed=seed, days=days, n_appliances=n)
+        house = simulated_house(seed=seed, days=days, n_appliances=n, interval_s=CLOCK_S)
         profile = np.ones(house.Z.shape)
     rng = np.random.default_rng([seed, 1])
     if kind == "solar":
         house, profile = with_solar(house, np.random.default_rng([seed, 2]))
-    week = recorded(name, kind, house, profile, Conditions(drift=drift), rng)
+    signal = signal_of(house, Conditions(drift=drift), rng, profile=profile)
+    week = recorded(name, kind, signal, days, rng)
     return replace(without_hours(week, rng) if kind == "gaps" else week, estimator=estimator)
 
 
-def recorded(
-    name: str, kind: str, house: House, profile: np.ndarray, conditions: Conditions, rng: np.random.Generator
-) -> TrueWeek:
-    """A simulated house as a week of rows."""
-    signal = signal_of(house, conditions, rng, profile=profile)
-    return recorded_at(name, kind, signal, house.row_s, rng)
-
-
-def recorded_at(
-    name: str, kind: str, signal: Signal, row_s: np.ndarray, rng: np.random.Generator
-) -> TrueWeek:
-    """What a meter sees at these instants, `row_s` (N,) seconds after the first, evenly spaced."""
+def recorded(name: str, kind: str, signal: Signal, days: float, rng: np.random.Generator) -> TrueWeek:
+    """What a meter sees in the first `days` of a signal."""
     house = signal.house
-    current = signal.cycles_a(row_s)
+    rows = rows_as_read(signal, days * 86_400, SAMPLING)
+    current = signal.cycles_a(rows.window_s)
     current += NOISE_A * rng.standard_normal(current.shape)
-    watts = signal.watts(row_s)
-    loads = _summed(watts, house.names)
-    machines = _machines(watts, house)
+    watts = signal.watts(rows.window_s)
+    loads = tuple(dict.fromkeys(house.names))
+    machines = _machines(house)
+    part_of = {name: len(loads) + n for n, parts in enumerate(machines.values()) for name in parts}
+    columns = [_summed(watts, house.names, {name}) for name in loads]
+    columns += [_summed(watts, house.names, parts) for parts in machines.values()]
     return TrueWeek(
         name=name,
         set=kind,
         house=f"simulated {name}",
         current_a=current,
-        voltage_v=np.outer(signal.level(row_s), house.voltage_v),
-        start_utc=house.start_utc[0] + np.rint(row_s * 1e9).astype("timedelta64[ns]"),
-        interval_s=float(row_s[1] - row_s[0]),
-        truth_w=np.column_stack([loads, *machines.values()]),
-        standby_w=standby(loads),
-        names=(*dict.fromkeys(house.names), *machines),
+        voltage_v=np.outer(signal.level(rows.window_s), house.voltage_v),
+        start_utc=house.start_utc[0] + (utc(rows.start_s) - utc(0.0)),
+        duration_s=rows.duration_s,
+        truth_w=np.column_stack(columns),
+        part_of=np.array([part_of.get(name, -1) for name in (*loads, *machines)]),
+        names=(*loads, *machines),
     )
 
 
-def standby(loads_w: np.ndarray) -> float:
-    """Watts that the loads (N, L) draw together at all times, generators aside."""
-    return float(np.maximum(np.percentile(loads_w, 2, axis=0), 0.0).sum())
+def _summed(watts: np.ndarray, names: tuple[str, ...], wanted: set[str]) -> np.ndarray:
+    """(N,) the watts of all columns that have one of these names."""
+    return np.asarray(watts[:, [name in wanted for name in names]].sum(axis=1))
 
 
-def _summed(watts: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """Columns of one name are one load."""
-    return np.column_stack(
-        [
-            watts[:, [k for k, other in enumerate(names) if other == name]].sum(axis=1)
-            for name in dict.fromkeys(names)
-        ]
-    )
-
-
-def _machines(watts: np.ndarray, house: House) -> dict[str, np.ndarray]:
-    """The watts of each machine that has several loads."""
-    parts: dict[str, list[int]] = {machine: [] for machine in house.machines}
-    for k, machine in enumerate(house.machines):
-        parts[machine].append(k)
-    return {
-        machine: watts[:, ks].sum(axis=1)
-        for machine, ks in parts.items()
-        if len({house.names[k] for k in ks}) > 1
-    }
+def _machines(house: House) -> dict[str, set[str]]:
+    """The machines that have several loads, with the names of these."""
+    parts: dict[str, set[str]] = {machine: set() for machine in house.machines}
+    for name, machine in zip(house.names, house.machines, strict=True):
+        parts[machine].add(name)
+    return {machine: names for machine, names in parts.items() if len(names) > 1}
 
 
 def without_hours(week: TrueWeek, rng: np.random.Generator) -> TrueWeek:
     """The week with one to three stretches of hours missing, a tenth to a third of it in all."""
-    n = len(week.current_a)
-    kept = np.ones(n, bool)
-    per_hour = round(3600 / week.interval_s)
+    hour = (week.start_utc - week.start_utc[0]) // np.timedelta64(1, "h")
+    n_hours = int(hour[-1]) + 1
+    kept = np.ones(len(hour), bool)
     stretches = int(rng.integers(1, 4))
     for _ in range(stretches):
-        length = max(round(rng.uniform(0.1, 0.33) * n / stretches / per_hour), 1) * per_hour
-        start = int(rng.integers(0, n - length) // per_hour * per_hour)
-        kept[start : start + length] = False
+        length = max(round(rng.uniform(0.1, 0.33) * n_hours / stretches), 1)
+        start = int(rng.integers(0, n_hours - length))
+        kept[(hour >= start) & (hour < start + length)] = False
     return rows_kept(week, kept)
 
 
@@ -185,6 +173,7 @@ def rows_kept(week: TrueWeek, kept: np.ndarray) -> TrueWeek:
         current_a=week.current_a[kept],
         voltage_v=week.voltage_v[kept],
         start_utc=week.start_utc[kept],
+        duration_s=week.duration_s[kept],
         truth_w=week.truth_w[kept],
     )
 
@@ -194,14 +183,14 @@ def _real_habits(name: str, seed: int, real: str, data: Path) -> TrueWeek:
     week = read_habits(data / "habits" / f"{house}.npz", first_day=int(day))
     seen = observe_habits(week, data / "appliances" / "hfhad_cycles.npz", seed=seed, noise_a=0.02)
     return TrueWeek(
-        name,
-        "real habits",
-        house,
-        seen.current_a,
-        seen.voltage_v,
-        seen.start_utc,
-        seen.interval_s,
-        seen.truth_w,
-        seen.names,
-        standby(seen.truth_w),
+        name=name,
+        set="real habits",
+        house=house,
+        current_a=seen.current_a,
+        voltage_v=seen.voltage_v,
+        start_utc=seen.start_utc,
+        duration_s=np.full(len(seen.start_utc), seen.interval_s),
+        truth_w=seen.truth_w,
+        part_of=np.full(len(seen.names), -1),
+        names=seen.names,
     )

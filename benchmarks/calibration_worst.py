@@ -1,17 +1,18 @@
 """The five worst claims of two weeks that a report was once "very sure" of, as they are made now.
 
 The houses are those of `nilm simulate --clean --house house_big --appliances 30 --seed 3` and of `nilm
-simulate --clean --days 1 --seed 1 --fault missing:13`, with a row every two minutes and no FLAC between. Once
-every appliance was called "very sure" whose `support` was at least 0.95.
+simulate --clean --days 1 --seed 1 --fault missing:13`, with rows as the ingest takes them, without FLAC.
+Once every appliance was called "very sure" whose `support` was at least 0.95.
 """
 
 import numpy as np
-from calibration_rows import LEAST_F1, MOST_ERROR, held_against
-from calibration_weeks import TrueWeek, recorded_at, rows_kept
+from calibration_rows import held_against
+from calibration_weeks import SAMPLING, TrueWeek, recorded, rows_kept
 
-from nilm.appliances.doubts import sure_word
-from nilm.appliances.ranges import energy_ranges
+from nilm.appliances.certainty.doubts import VERY_SURE, sure_word
+from nilm.appliances.certainty.ranges import energy_ranges
 from nilm.disaggregate import disaggregate
+from nilm.disaggregate.confidence import range_map
 from nilm.recordings.ukdale import Week
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import simulated_house
@@ -33,7 +34,7 @@ def print_worst() -> None:
 
 
 def simulated_week(*, seed: int, days: float, n_appliances: int = 10) -> TrueWeek:
-    """The clean house that `nilm simulate` records in 2015-wk01, at rows two minutes apart."""
+    """The clean house that `nilm simulate` records in 2015-wk01, with the rows of the ingest."""
     start = Week.parse("2015-wk01").start
     start_utc = np.datetime64(start.replace(tzinfo=None), "s")
     house = simulated_house(
@@ -41,38 +42,49 @@ def simulated_week(*, seed: int, days: float, n_appliances: int = 10) -> TrueWee
     )
     rng = np.random.default_rng([seed, 3, int(start.timestamp())])
     signal = signal_of(house, Conditions(), rng, profile=np.ones(house.Z.shape))
-    return recorded_at(f"seed {seed}", "worst", signal, np.arange(0, days * 86_400, 120.0), rng)
+    return recorded(f"seed {seed}", "worst", signal, days, rng)
 
 
 def _without_hour(week: TrueWeek, hour: int) -> TrueWeek:
-    rows = np.arange(len(week.current_a)) // 30
-    return rows_kept(week, rows != hour)
+    hours = (week.start_utc - week.start_utc[0]) // np.timedelta64(1, "h")
+    return rows_kept(week, hours != hour)
 
 
 def _print_week(week: TrueWeek) -> None:
-    found = disaggregate(week.current_a, week.voltage_v, start_utc=week.start_utc, interval_s=week.interval_s)
-    hours = week.interval_s / 3.6e6
-    held = [h for k in range(found.solution.K) if (h := held_against(found, k, week)) is not None]
-    kwh = [h.found * hours for h in held]
-    ranges = energy_ranges(kwh, found.sure[[h.feature for h in held]])
-    wrong = [not (h.f1 >= LEAST_F1 and abs(h.found / max(h.true, 1e-9) - 1) <= MOST_ERROR) for h in held]
-    once = sum(found.hop.support[h.feature] >= ONCE_SURE for h in held)
-    now = sum(found.sure[h.feature] >= 0.9 for h in held)
-    both = sum(w and found.sure[h.feature] >= 0.9 for h, w in zip(held, wrong, strict=True))
+    found = disaggregate(
+        week.current_a,
+        week.voltage_v,
+        start_utc=week.start_utc,
+        interval_s=SAMPLING.interval_s,
+        duration_s=week.duration_s,
+    )
+    held = held_against(found, week)
+    kept = [h.feature for h in held]
+    sure = found.sure[kept]
+    factors = range_map().factors(found.evidence[kept], sure)
+    ranges = energy_ranges([h.kwh for h in held], *factors)
+    very_sure = [sure_word(p) == VERY_SURE for p in sure]
+    once = sum(found.hop.support[kept] >= ONCE_SURE)
+    wrong = [not h.right for h in held]
+    now, both = sum(very_sure), sum(a and b for a, b in zip(very_sure, wrong, strict=True))
     print(
         f"{len(held)} features, {sum(wrong)} of them wrong; once very sure of {once}, now of {now}, of which "
         f"{both} wrong. {100 * found.left_over:.1f}% of the energy left over, at the noise floor: "
         f"{found.at_noise_floor}.\n"
     )
-    print("| held against | kWh | true kWh | F1 | once | now | 90% range |\n" + "| --- " * 7 + "|")
-    order = sorted(range(len(held)), key=lambda n: -abs(held[n].true - held[n].found) * wrong[n])
+    print(
+        "| held against | kWh | kWh of that load | kWh of what is shown | F1 | once | now | 90% range |\n"
+        + "| --- " * 8
+        + "|"
+    )
+    order = sorted(range(len(held)), key=lambda n: -abs(held[n].load_kwh - held[n].kwh))
     for n in [n for n in order if wrong[n]][:WORST]:
         h = held[n]
         name = "standby" if h.load < 0 else week.names[h.load]
         was = "very sure" if found.hop.support[h.feature] >= ONCE_SURE else "less sure"
-        sure = float(found.sure[h.feature])
         print(
-            f"| {name} | {kwh[n]:.2f} | {h.true * hours:.2f} | {h.f1:.2f} | {was} | {sure_word(sure)} "
-            f"({100 * sure:.0f}%) | {ranges[n].low_kwh:.2f} to {ranges[n].high_kwh:.2f} |"
+            f"| {name} | {h.kwh:.2f} | {h.load_kwh:.2f} | {h.true_kwh:.2f} | {h.f1:.2f} | {was} "
+            f"| {sure_word(sure[n])} ({100 * sure[n]:.0f}%) "
+            f"| {ranges[n].low_kwh:.2f} to {ranges[n].high_kwh:.2f} |"
         )
     print()

@@ -10,7 +10,7 @@ import numpy as np
 import soundfile
 from fault_bench import HOUSE, pipeline_of, simulate, work_out
 
-from flows import commands
+from flows.command_line import commands
 from flows.settings import load_settings
 from nilm import files, manifest
 from nilm.appliances.analyst import read_notes

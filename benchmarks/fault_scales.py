@@ -20,7 +20,15 @@ EXACT_SCALES = (1e-100, 1e100)  # between them an answer must be right, and not 
 _ESTIMATORS = ("LatentLasso", "MEIBP", "KFeatures", "BinaryDecoder", "SwitchingDecoder", "ShapeDecoder")
 # `lfm.shapes` is attacked in a row of its own.
 _SHAPES = (
-    *("ShapeDecoder", "at_noise_floor", "find_signal", "join_machines", "split_scales", "split_track"),
+    *(
+        "ShapeDecoder",
+        "at_noise_floor",
+        "find_fans",
+        "find_signal",
+        "join_machines",
+        "split_scales",
+        "split_track",
+    ),
 )
 _RECORDS = (  # what functions give back, and what they raise: nobody calls these
     *("BaseCount", "Candidates", "Correction", "CorrectionKind", "Hop", "Identifiability", "Pdc", "Prior"),
@@ -178,6 +186,7 @@ def _of_rows(no_gaps: Any) -> dict[str, Call]:
         "split_scales": lambda s, _, r: lfm.split_scales(
             s(np.abs(_problem(r)[2][:, 0])), np.ones(len(no_gaps)), resolution=0.1, pause=3.0
         ),
+        "find_fans": lambda s, _, r: lfm.find_fans(s(_problem(r)[2])),
         "find_signal": lambda s, _, r: lfm.find_signal(s(_problem(r)[2]), no_gaps),
         "at_noise_floor": lambda s, _, r: lfm.at_noise_floor(s(_problem(r)[2]), 0.1),
         "split_track": lambda s, _, r: lfm.split_track(s(_problem(r)[2][:, 0]), no_gaps, resolution=0.1),

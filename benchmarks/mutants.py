@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n", type=int, default=40)
-    parser.add_argument("--under", default="lfm", help="a folder or a module, such as nilm/week.py")
+    parser.add_argument("--under", default="lfm", help="a folder or a module, such as nilm/week/build.py")
     parser.add_argument("--cpu-seconds", type=int, default=120, help="after which a run counts as noticed")
     options = parser.parse_args()
     for library in LIBRARIES:

@@ -23,13 +23,13 @@ import numpy as np
 from distributed import Client
 from machine import machine_size
 
-from flows.embedded import prefect_api
+from flows.command_line.embedded import prefect_api
 from flows.settings import Settings, load_settings
 from nilm.paths import WeekPaths
 from nilm.pipeline import silent
-from nilm.publish import publish_index
 from nilm.recordings.ukdale import Week
 from nilm.simulate.week import simulate_week
+from nilm.week.publish import publish_index
 
 HOUSE, OTHER = "house_bench", "house_other"
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("lfm", "nilm", "flows")
-LONG = 60  # lines of a function, its docstring among them
+LONG = 60  # lines of a function; its docstring explains it and does not count
 
 
 def sources(root: Path, *folders: str) -> dict[str, ast.Module]:
@@ -89,6 +89,14 @@ def has_numbers(tree: ast.Module) -> bool:
     return False
 
 
+def code_lines(function: ast.FunctionDef) -> int:
+    """Lines of a function without its docstring."""
+    lines = (function.end_lineno or 0) - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        lines -= (function.body[0].end_lineno or 0) - function.body[0].lineno + 1
+    return lines
+
+
 def measures(root: Path) -> dict[str, str]:
     """The rows of the table for one state of the code."""
     modules = sources(root, *ROOMS)
@@ -102,7 +110,7 @@ def measures(root: Path) -> dict[str, str]:
         node
         for tree in modules.values()
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > LONG
+        if isinstance(node, ast.FunctionDef) and code_lines(node) > LONG
     ]
     lines = {
         room: sum(len(path.read_text("utf-8").splitlines()) for path in (root / room).rglob("*.py"))

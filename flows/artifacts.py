@@ -20,7 +20,7 @@ from prefect.artifacts import (
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 
-from flows import terminal
+from flows.command_line import terminal
 from flows.settings import Settings
 
 _SMALLEST_MOVE = 5.0  # percent; each update is a request to the server

@@ -26,7 +26,7 @@ from flows.turns import Job, Turns
 from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
-from nilm.report.brief import markdown_table
+from nilm.report.text.brief import markdown_table
 from nilm.workers import begin_worker
 
 if TYPE_CHECKING:

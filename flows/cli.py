@@ -1,5 +1,6 @@
-"""The command line `nilm`: what may be asked, and how a mistake is answered. Thin over `flows.commands`.
+"""The command line `nilm`: what may be asked, and how a mistake is answered.
 
+What each command does is `flows.command_line.commands`'.
 argparse and late imports, so that `nilm --help` answers at once (docs/decisions/0081-command-line.md).
 Results go to standard output, log lines and errors to standard error. Exit codes: 0 done, 1 the work failed,
 2 the command was wrong, 130 interrupted.
@@ -21,9 +22,9 @@ ESTIMATORS = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one command."""
     options = parser().parse_args(arguments)
-    from flows import commands, terminal
+    from flows.command_line import commands, terminal
+    from flows.command_line.interrupts import heeded
     from flows.failures import in_words, is_interrupt, is_wrong_option
-    from flows.interrupts import heeded
 
     terminal.speak(verbose=options.verbose)
     try:

@@ -12,8 +12,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.logging.handlers import APILogHandler
 
+from flows.command_line.terminal import ROOMS
 from flows.settings import Settings
-from flows.terminal import ROOMS
 from nilm.paths import WeekPaths
 from nilm.pipeline import Show, WeekPipeline
 

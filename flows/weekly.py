@@ -19,12 +19,12 @@ from flows.weeks import LATEST, NEW, places
 from nilm.files import week_lock
 from nilm.paths import WeekPaths
 from nilm.pipeline import WeekPipeline
-from nilm.publish import publish_index
 from nilm.recordings.ukdale import weeks_present
-from nilm.report.brief import week_brief
 from nilm.report.folders import SUMMARY_FILE
 from nilm.report.summary import read_summary
+from nilm.report.text.brief import week_brief
 from nilm.report.troubles import note_silence
+from nilm.week.publish import publish_index
 
 log = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ from .metrics import hamming_error, match_columns, regulariser
 from .priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
 from .runs import runs_of_ones
 from .shapes.decoder import ShapeDecoder
+from .shapes.fans import find_fans
 from .shapes.machines import join_machines
 from .shapes.noise import at_noise_floor, find_signal
 from .shapes.parts import split_track
@@ -62,6 +63,7 @@ __all__ = [
     "decode_rows",
     "diagnose",
     "enumerate_candidates",
+    "find_fans",
     "find_signal",
     "hamming_error",
     "hop",

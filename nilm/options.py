@@ -5,6 +5,7 @@ imported; so the options live apart from the steps that they shape.
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from zoneinfo import available_timezones
 
 from nilm.appliances.activations import ActivationOptions
@@ -15,6 +16,9 @@ ESTIMATOR_NAMES = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfea
 PRIORS = ("house", "paper")
 MAX_CURRENCY = 8
 MAX_TARIFF = 1e9  # of any currency; beyond it sums are no prices any more
+
+
+_timezones = cache(available_timezones)  # looks through hundreds of files
 
 
 def check_estimator(estimator: str) -> str:
@@ -81,7 +85,7 @@ class PublishOptions:
     timezone: str = "Europe/London"  # of the house's clocks, for people; files are in UTC
 
     def __post_init__(self) -> None:
-        if self.timezone not in available_timezones():
+        if self.timezone not in _timezones():
             raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
         if not 0 <= self.tariff_per_kwh <= MAX_TARIFF:
             raise OptionError(f"tariff_per_kwh must be from 0 to {MAX_TARIFF:g}, got {self.tariff_per_kwh}")

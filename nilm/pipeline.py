@@ -179,7 +179,7 @@ class WeekPipeline:
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
-        from nilm.publish import publish_week
+        from nilm.week.publish import publish_week
 
         with week_lock(self.paths.data_root, self.paths.house, "publish"), threadpool_limits(1):
             publish_week(self.paths, self.options.publish)
@@ -194,7 +194,7 @@ class WeekPipeline:
 
     def _list(self) -> None:
         """Make the index and the house's page current."""
-        from nilm.publish import publish_index
+        from nilm.week.publish import publish_index
 
         with week_lock(self.paths.data_root, "all", "index"):
             publish_index(self.paths.outputs_root, self.paths.house, self.paths.week.year)

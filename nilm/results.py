@@ -1,4 +1,4 @@
-"""The week's result as frozen records: what `nilm.publish` writes to files and `nilm.report` shows.
+"""The week's result as frozen records: what `nilm.week.publish` writes to files and `nilm.report` shows.
 
 Owns the words and units of the result, no arithmetic. Every number that an analyst sees on the page or in a
 CSV is a field here, so that the two cannot differ.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import lfm
-from nilm.week_files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
-from nilm.week_tables import POWER
+from nilm.week.files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
+from nilm.week.tables import POWER
 
 ROOT = Path(__file__).parents[1]
 NOTES = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")

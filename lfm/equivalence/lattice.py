@@ -121,6 +121,39 @@ def _reduced_basis(G: IntArray) -> IntArray:
 
 
 @compiled
+def _enter(k: int, R: FloatArray, c: FloatArray, y: IntArray, centre: FloatArray, step: IntArray) -> None:
+    """Puts y_k at the integer nearest to the centre of its level, given the levels above k."""
+    total = c[k]
+    for j in range(k + 1, len(y)):
+        total -= R[k, j] * y[j]
+    centre[k] = total / R[k, k]
+    y[k] = np.int64(np.rint(centre[k]))
+    step[k] = 1 if centre[k] >= y[k] else -1
+
+
+@compiled
+def _next_value(k: int, y: IntArray, step: IntArray) -> None:
+    """Moves y_k to the next nearest integer: to the one side of the centre and to the other in turn."""
+    y[k] += step[k]
+    step[k] = -step[k] - 1 if step[k] > 0 else -step[k] + 1
+
+
+@compiled
+def _decided(
+    k: int, y: IntArray, rows: IntArray, first: IntArray, weights: IntArray, known: int, limit: int
+) -> int:
+    """What f has of the rows that y_k decides, and of those before it (`known`); only until above limit."""
+    for r in range(first[k], first[k + 1]):
+        entry = 0
+        for j in range(k, len(y)):
+            entry += rows[r, j] * y[j]
+        known += weights[r] * (entry * (entry - 1) // 2)
+        if known > limit:
+            break
+    return known
+
+
+@compiled
 def _enumerate(
     R: FloatArray,
     c: FloatArray,
@@ -146,9 +179,7 @@ def _enumerate(
     known = np.zeros(K + 1, dtype=np.int64)  # f of the rows that the levels above decide
     nodes = 0
     k = K - 1
-    centre[k] = c[k] / R[k, k]
-    y[k] = np.int64(np.rint(centre[k]))
-    step[k] = 1 if centre[k] >= y[k] else -1
+    _enter(k, R, c, y, centre, step)
     while True:
         nodes += 1
         if nodes > max_nodes:
@@ -156,27 +187,14 @@ def _enumerate(
         offset = R[k, k] * (y[k] - centre[k])
         distance = above[k + 1] + offset * offset
         if distance <= radius:
-            known[k] = known[k + 1]
-            for r in range(first[k], first[k + 1]):
-                entry = 0
-                for j in range(k, K):
-                    entry += rows[r, j] * y[j]
-                known[k] += weights[r] * (entry * (entry - 1) // 2)
-                if known[k] > limit:
-                    break
+            known[k] = _decided(k, y, rows, first, weights, known[k + 1], limit)
             if known[k] > limit:
-                y[k] += step[k]
-                step[k] = -step[k] - 1 if step[k] > 0 else -step[k] + 1
+                _next_value(k, y, step)
                 continue
             if k > 0:
                 above[k] = distance
                 k -= 1
-                total = c[k]
-                for j in range(k + 1, K):
-                    total -= R[k, j] * y[j]
-                centre[k] = total / R[k, k]
-                y[k] = np.int64(np.rint(centre[k]))
-                step[k] = 1 if centre[k] >= y[k] else -1
+                _enter(k, R, c, y, centre, step)
                 continue
             if n_found == len(found):
                 larger = np.empty((2 * n_found, K), dtype=np.int64)
@@ -188,8 +206,7 @@ def _enumerate(
             k += 1
             if k == K:
                 break
-        y[k] += step[k]
-        step[k] = -step[k] - 1 if step[k] > 0 else -step[k] + 1
+        _next_value(k, y, step)
     return found, n_found, nodes
 
 

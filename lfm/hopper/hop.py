@@ -173,13 +173,7 @@ def hop(
         raise InvalidInputError(
             f"the objective of the start is {before}: W or X is too large; scale both down"
         )
-    if options.repair:
-        rounds = _tolerant_rounds(solution, candidates.max_nonbinarity, options)
-    else:
-        rounds = [_round(solution, candidates, options)]
-        if options.value(rounds[0].solution) > before + 1e-9 * (1 + abs(before)):
-            strict = candidates.strict_part()
-            rounds = [_round(solution, strict, replace(options, tolerant=False))]
+    rounds = _rounds(solution, candidates, options)
     U = np.eye(solution.K)
     for one in rounds:
         U = U @ one.U
@@ -208,6 +202,17 @@ class _Round:
     columns: IntArray  # (K,) the candidates that U consists of
     walk: Walk
     trace: FloatArray
+
+
+def _rounds(solution: Solution, candidates: Candidates, options: HopOptions) -> list[_Round]:
+    """The walks of a hop in order: the last one ends no higher in objective than the start."""
+    if options.repair:
+        return _tolerant_rounds(solution, candidates.max_nonbinarity, options)
+    only = _round(solution, candidates, options)
+    before = options.value(solution)
+    if options.value(only.solution) > before + 1e-9 * (1 + abs(before)):
+        only = _round(solution, candidates.strict_part(), replace(options, tolerant=False))
+    return [only]
 
 
 def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _Round:

@@ -35,20 +35,15 @@ def _bases(
     determinant above `largest`.
     """
     K, n = minors.shape
-    words = n // 63 + 1
     found = np.empty((max_bases, K), dtype=np.int64)
     determinants = np.empty(max_bases, dtype=np.int64)
     # The sets of columns met so far, as bits, and a hash table of where they stand.
-    bits = np.zeros((max_bases, words), dtype=np.int64)
-    n_slots = 1
-    while n_slots < 4 * max_bases:
-        n_slots *= 2
-    slots = np.full(n_slots, -1, dtype=np.int64)
+    bits, slots = _empty_table(n // 63 + 1, max_bases)
     # The way back: which column was exchanged for which, and how far its neighbours had been looked at.
     way_k = np.zeros(max_bases, dtype=np.int64)
     way_old = np.zeros(max_bases, dtype=np.int64)
     cursor = np.zeros(max_bases + 1, dtype=np.int64)
-    here = np.zeros(words, dtype=np.int64)
+    here = np.zeros(bits.shape[1], dtype=np.int64)
     cost = 0.0
     for k in range(K):
         here[columns[k] // 63] |= 1 << (columns[k] % 63)
@@ -57,56 +52,80 @@ def _bases(
     arrived = True
     while True:
         if arrived:  # at a basis that is new
-            slot = _slot(here, bits, slots)
-            slots[slot] = m
-            found[m] = columns
-            determinants[m] = determinant
-            bits[m] = here
+            slots[_slot(here, bits, slots)] = m
+            found[m], determinants[m], bits[m] = columns, determinant, here
             m += 1
             cursor[depth] = 0
-            arrived = False
-        moved = False
-        position = cursor[depth]
-        while position < K * n:
-            k, i = position // n, position % n
-            position += 1
-            entry = minors[k, i]
-            if entry == 0 or columns[k] == i:
-                continue
-            if abs(entry) > largest:
-                return found, determinants, -1
-            new_cost = cost - costs[columns[k]] + costs[i]
-            if new_cost > limit:
-                continue
-            old = columns[k]
-            here[old // 63] ^= 1 << (old % 63)
-            here[i // 63] ^= 1 << (i % 63)
-            if slots[_slot(here, bits, slots)] >= 0:
-                here[i // 63] ^= 1 << (i % 63)
-                here[old // 63] ^= 1 << (old % 63)
-                continue
-            if m == max_bases:
-                return found, determinants, -1
-            cursor[depth] = position
-            way_k[depth], way_old[depth] = k, old
-            determinant = pivot_in_place(minors, determinant, k, i)
-            columns[k] = i
-            cost = new_cost
+        position = _next_exchange(
+            cursor[depth], minors, columns, costs, cost, limit, largest, here, bits, slots
+        )
+        arrived = 0 <= position < K * n
+        if position < 0 or (arrived and m == max_bases):
+            return found, determinants, -1
+        if arrived:
+            k, new = position // n, position % n
+            way_k[depth], way_old[depth] = k, columns[k]
+            cursor[depth] = position + 1
             depth += 1
-            moved = arrived = True
-            break
-        if moved:
-            continue
-        if depth == 0:
+        elif depth > 0:
+            depth -= 1
+            k, new = way_k[depth], way_old[depth]
+        else:
             return found, determinants, m
-        depth -= 1
-        k, old = way_k[depth], way_old[depth]
-        now = columns[k]
-        here[now // 63] ^= 1 << (now % 63)
-        here[old // 63] ^= 1 << (old % 63)
-        cost += costs[old] - costs[now]
-        determinant = pivot_in_place(minors, determinant, k, old)
-        columns[k] = old
+        _swap_bits(here, columns[k], new)
+        cost = cost - costs[columns[k]] + costs[new]
+        determinant = pivot_in_place(minors, determinant, k, new)
+        columns[k] = new
+
+
+@compiled
+def _next_exchange(
+    position: int,
+    minors: IntArray,
+    columns: IntArray,
+    costs: FloatArray,
+    cost: float,
+    limit: float,
+    largest: int,
+    here: IntArray,
+    bits: IntArray,
+    slots: IntArray,
+) -> int:
+    """The first k·n + i from `position` on where column i for the k-th leads to a basis that is new.
+
+    K·n where there is none within `limit`, −1 where a determinant is above `largest`.
+    """
+    K, n = minors.shape
+    while position < K * n:
+        k, i = position // n, position % n
+        old, entry = columns[k], minors[k, i]
+        if entry != 0 and old != i:
+            if abs(entry) > largest:
+                return -1
+            if cost - costs[old] + costs[i] <= limit:
+                _swap_bits(here, old, i)
+                known = slots[_slot(here, bits, slots)] >= 0
+                _swap_bits(here, i, old)
+                if not known:
+                    break
+        position += 1
+    return position
+
+
+@compiled
+def _swap_bits(here: IntArray, old: int, new: int) -> None:
+    """Takes column `old` out of the set and puts column `new` in."""
+    here[old // 63] ^= 1 << (old % 63)
+    here[new // 63] ^= 1 << (new % 63)
+
+
+@compiled
+def _empty_table(words: int, most: int) -> tuple[IntArray, IntArray]:
+    """(bits, slots) of a hash table for at most `most` sets of so many words."""
+    n_slots = 1
+    while n_slots < 4 * most:
+        n_slots *= 2
+    return np.zeros((most, words), dtype=np.int64), np.full(n_slots, -1, dtype=np.int64)
 
 
 @compiled

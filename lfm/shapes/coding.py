@@ -43,6 +43,10 @@ class Lines(NamedTuple):
         along = changes @ self.direction.T
         return Code(*_code(changes, along, self.direction, gram, self.price))
 
+    def left_of(self, changes: FloatArray) -> FloatArray:
+        """(n, r) what the cheapest sums leave of `changes` (n, r)."""
+        return _left_over(changes, self.direction, self.code(changes))
+
     def take(self, kept: IntArray) -> "Lines":
         """The lines `kept` alone."""
         return Lines(self.direction[kept], self.price[kept])
@@ -95,13 +99,18 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
     return kept
 
 
-def _refitted(changes: FloatArray, directions: FloatArray, code: Code) -> FloatArray:
-    """The directions by least squares on what each is used for, far-off changes counting less."""
+def _left_over(changes: FloatArray, directions: FloatArray, code: Code) -> FloatArray:
+    """(n, r) what the coded sums leave of the changes."""
     rebuilt = np.zeros_like(changes)
     for q in range(AT_ONCE):
         used = code.line[:, q] >= 0
         rebuilt[used] += code.size[used, q, None] * directions[code.line[used, q]]
-    left = changes - rebuilt
+    return changes - rebuilt
+
+
+def _refitted(changes: FloatArray, directions: FloatArray, code: Code) -> FloatArray:
+    """The directions by least squares on what each is used for, far-off changes counting less."""
+    left = _left_over(changes, directions, code)
     weight = 1 / (1 + np.mean(left**2, axis=1))
     refitted = directions.copy()
     for k in range(len(directions)):

@@ -13,12 +13,13 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import find_base, solve_amplitudes
 from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
-from lfm.shapes.lines import background, find_lines, is_large
+from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
 _QUIET_SHARE = 0.01  # of the rows: the quietest are a first guess of the base
 _QUIET_ROWS = 5  # at least so many of them
+_LOOKS = 2  # at what no sum of lines explains
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -161,6 +162,12 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if len(directions) == 0:
             return
         self._lines = choose_lines(large, directions)
+        for _ in range(_LOOKS):
+            unexplained = large[is_large(self._lines.left_of(large))]
+            more = find_lines_in_wander(unexplained, whitened, self._lines.direction)
+            if len(more) == 0:
+                break
+            self._lines = choose_lines(large, np.vstack([self._lines.direction, more]))
         if most is not None and len(self._lines.price) > most:
             code = self._lines.code(large)
             use = [np.sum(np.abs(code.size[code.line == k])) for k in range(len(self._lines.price))]

@@ -5,6 +5,9 @@ In these units a change of one source lies within noise of its line. Each large 
 line; the one that explains most of the changes still free is refined on them and kept, until none explains
 two. A change that is the sum of two lines needs no line of its own: a load whose waveform changes with its
 level moves in a plane, and would have a line for each of its levels.
+
+While loads wander, a change of one source holds some of their wander too, and lies near its line, not on it.
+So what no sum of lines explains is looked at again, in units of wider and wider backgrounds.
 """
 
 import numpy as np
@@ -21,7 +24,9 @@ _WITHIN = 0.95  # share of the background inside the limit that its covariance i
 _WIDER = 1.1  # what that limit cuts off the covariance
 _ROUNDS = 10
 _IN_PLANE = 0.5  # probability that noise leaves a change of a plane so close to it: half of them is enough
+_EQUAL = 1e-6  # squared sine of two lines that are one
 _SAME = 1e-3  # squared sine of two lines that span no plane
+_WANDER = (0.75, 0.9, 0.97)  # shares of the changes, the smallest ones, that are taken for wander in turn
 _LONGEST = 1.0  # times a change: sums in which one line takes back what the other gives explain anything
 
 
@@ -77,6 +82,26 @@ def find_lines(changes: FloatArray) -> FloatArray:
             free[rows[_in_plane(changes[rows], size2[rows], line, other, within)]] = False
         lines.append(line)
     return np.array(lines).reshape(len(lines), r)
+
+
+def find_lines_in_wander(unexplained: FloatArray, changes: FloatArray, known: FloatArray) -> FloatArray:
+    """(K, r) unit vectors: new lines near which `unexplained` changes (n, r) lie, among all `changes` (m, r).
+
+    All are in units of the background. The smaller ones of all changes, which wander, set the tolerance.
+    Lines that are `known` (L, r) are not new.
+    """
+    size2 = np.sum(changes**2, axis=1)
+    found = [np.zeros((0, changes.shape[1]))]
+    for share in _WANDER:
+        quiet = changes[size2 <= np.quantile(size2, share)]
+        values, vectors = np.linalg.eigh(quiet.T @ quiet / len(quiet))
+        shrink = vectors / np.sqrt(np.maximum(values, 1.0))  # the background itself has variance 1
+        whitened = unexplained @ shrink
+        lines = find_lines(whitened[is_large(whitened)]) @ np.linalg.inv(shrink)
+        found.append(lines / np.linalg.norm(lines, axis=1, keepdims=True))
+    lines = np.vstack(found)
+    is_new = np.max((lines @ known.T) ** 2, axis=1, initial=0.0) < 1 - _EQUAL
+    return np.asarray(lines[is_new])
 
 
 def _in_plane(

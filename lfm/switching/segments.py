@@ -189,10 +189,6 @@ def level_changes(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.
     gap_before = check_gaps(gap_before, len(X))
     if not X.size:
         raise InvalidInputError(f"X has shape {X.shape}; at least one row and one column are needed")
-    X = check_real("X", X)
-    gap_before = check_gaps(gap_before, len(X))
-    if not X.size:
-        raise InvalidInputError(f"X has shape {X.shape}; at least one row and one column are needed")
     subspace = find_subspace(X, gap_before)
     subspace = subspace._replace(noise=max(subspace.noise, min_noise))
     segments = split(subspace.scores(X), gap_before)

@@ -18,12 +18,12 @@ from nilm.appliances.activations import (
 )
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.catalogue import Look, Sighting, differs, habits_of
-from nilm.appliances.doubts import doubt_of
+from nilm.appliances.certainty.doubts import doubt_of
+from nilm.appliances.certainty.ranges import EnergyRange
 from nilm.appliances.inrush import Start
 from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
-from nilm.appliances.ranges import EnergyRange
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Activation, Appliance, TimeArray
 from nilm.timeline import gaps_before, share_of_time

@@ -1,7 +1,7 @@
 """How each appliance starts: the current of its first cycles, from the switches that the recordings timed.
 
 Owns which switch tells something of which appliance, and what a start says of the kind of load. The switches
-themselves are `nilm.recordings.switch_times`'.
+themselves are `nilm.recordings.adaptive.switch_times`'.
 """
 
 from typing import NamedTuple

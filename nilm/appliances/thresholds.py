@@ -128,6 +128,12 @@ class ApplianceThresholds(NamedTuple):
     1."""
     unlike_nats: float = -2.0
     """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
+    alike: float = 0.1
+    """Difference of two appliances of one kind, relative to the larger one's watts, up to which one may be
+    the other read apart. Origin: set by hand."""
+    far_apart: float = 0.5
+    """Likewise, for one that came where the other went: beyond it they are two. Origin: set by
+    hand."""
     changed_share: float = 0.05
     """Relative change of watts that is worth a word. Origin: set by hand."""
 

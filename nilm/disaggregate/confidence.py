@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
-from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, read_runs
+from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, log_odds, read_runs
 from nilm.results import FloatArray
 
 NEAREST = "log distance to the nearest other or sum or difference of two"
@@ -42,6 +42,42 @@ class Map:
         return np.asarray(np.interp(1 / (1 + np.exp(-score)), self.said, self.true))
 
 
+KNOTS = (-2.0, 0.0, 2.0, 4.0)
+"""Log odds below which a range may widen: a tenth, half, nine tenths and all but two hundredths sure."""
+_FINE = 0.003  # of a logarithm: differences of energy far below it are nothing, far above it are ratios
+_WIDEST = 7.0  # of a logarithm: a factor of a thousand
+
+
+def scaled_log(value: FloatArray) -> FloatArray:
+    """Logarithms of ratios on a scale on which 0.1% and 1% are as different as half and a tenth."""
+    return np.asarray(np.sign(value) * np.log1p(np.abs(value) / _FINE))
+
+
+def odds_below(sure: FloatArray) -> FloatArray:
+    """(K, len(KNOTS)) nats by which the odds of probabilities `sure` (K,) are below each knot."""
+    return np.asarray(np.maximum(np.array(KNOTS) - log_odds(sure)[:, None], 0.0))
+
+
+@dataclass(frozen=True)
+class RangeMap:
+    """The ends of a 90% range of energy: sums over how sure an appliance is and some of its evidence."""
+
+    evidence: tuple[str, ...]  # the names that count
+    centre: tuple[float, ...]  # what is taken off each
+    low: tuple[float, ...]  # weights, on the scale of `scaled_log`: 1, `odds_below`, then the evidence
+    high: tuple[float, ...]
+
+    def factors(self, seen: FloatArray, sure: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(K,) two factors on each energy, around 1: nine tenths of the true energies lie between them."""
+        columns = [EVIDENCE.index(name) for name in self.evidence]
+        own = seen[:, columns] - np.array(self.centre)
+        terms = np.column_stack([np.ones(len(own)), odds_below(sure), own])
+        most = float(scaled_log(np.array(_WIDEST)))
+        low = np.clip(-(terms @ np.array(self.low)), 0.0, most)
+        high = np.clip(terms @ np.array(self.high), 0.0, most)
+        return np.asarray(np.exp(-_FINE * np.expm1(low))), np.asarray(np.exp(_FINE * np.expm1(high)))
+
+
 class Confidence(NamedTuple):
     """How sure the features of a week are."""
 
@@ -67,12 +103,6 @@ def strongest_doubt(seen: FloatArray) -> str:
     return table.evidence[int(np.argmin(table.contributions(seen[None], EVIDENCE)))]
 
 
-def energy_range(sure: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(K,) two factors on the energy of each appliance: 90% of the true energies lie between them."""
-    table = _table()["range"]
-    return tuple(np.asarray(np.interp(sure, table["sure"], table[side])) for side in ("low", "high"))  # type: ignore[return-value]
-
-
 @cache
 def appliance_map() -> Map:
     """The map for whole appliances, over `EVIDENCE`."""
@@ -83,6 +113,17 @@ def appliance_map() -> Map:
 def run_map() -> Map:
     """The map for single runs, over `RUN_EVIDENCE`."""
     return read_map(_table()["run"])
+
+
+@cache
+def range_map() -> RangeMap:
+    """The map for ranges of energy, over `EVIDENCE`."""
+    return read_range_map(_table()["range"])
+
+
+def read_range_map(table: dict[str, Any]) -> RangeMap:
+    """The map that the table "range" of `confidence.json` holds."""
+    return RangeMap(**{name: tuple(values) for name, values in table.items()})
 
 
 def read_map(table: dict[str, Any]) -> Map:

@@ -1,7 +1,8 @@
 """What a solution's own rows say for and against each of its features: the evidence behind `sure`.
 
 Owns the measures, no judgement: which of them count, and how much, is the table of
-`nilm.disaggregate.confidence`. Every measure is a plain number that grows or falls with the doubt, mostly a
+`nilm.disaggregate.confidence`. Rows stand for seconds, few or many, so that means are over time and not over
+rows. Every measure is a plain number that grows or falls with the doubt, mostly a
 logarithm to base ten, so that a small table of weights can read it.
 """
 
@@ -26,11 +27,11 @@ ALIKE = 0.999  # cosine beyond which two waveforms are of one kind
 OF_THE_WEEK = (
     "log share of the energy left over",
     "log residual over noise",
-    "log rows per feature",
+    "log hours per feature",
     "log number of features",
     "log number of stretches without a gap",
     "share of features that vary",
-    "share of rows in which something changes",
+    "log changes an hour",
 )
 OF_THE_FEATURE = (
     "log share of energy",
@@ -54,7 +55,7 @@ OF_THE_FEATURE = (
     "spread of its size",
     "log distance to the voltage's shape",
     "log number of others alike",
-    "log rows in a usual run",
+    "log seconds of a usual run",
     "always on",
 )
 EVIDENCE = (*OF_THE_WEEK, *OF_THE_FEATURE)
@@ -71,6 +72,7 @@ class Fit:
     support: FloatArray  # (K,)
     voltage_v: FloatArray  # (D,)
     gap_before: NDArray[np.bool_]  # (N,)
+    duration_s: FloatArray  # (N,) that each row stands for
     n_varying: int
     left_over: float  # share of the energy
 
@@ -120,19 +122,22 @@ def read_evidence(fit: Fit) -> FloatArray:
     cosine = np.abs(gram / np.outer(fit.length, fit.length))
     np.fill_diagonal(cosine, 0.0)
     together = _common_changes(fit.changes)
-    energy = np.abs(fit.sizes * fit.watts).sum(axis=0)
+    weight_s, total_s = fit.duration_s, float(fit.duration_s.sum())
+    energy = weight_s @ np.abs(fit.sizes * fit.watts)
     rows = np.linalg.norm(fit.residual_a, axis=1)
     voltage = fit.voltage_v / max(float(np.linalg.norm(fit.voltage_v)), _SMALL)
     found = np.zeros((K, len(EVIDENCE)))
     for k in range(K):
         on, weight = fit.on[:, k], fit.changes[:, k]
         runs = runs_of_ones(on.astype(np.uint8), fit.gap_before)
-        while_on, while_off = _rms(rows[on]), _rms(rows[~on])
+        on_s = float(weight_s[on].sum())
+        while_on, while_off = _rms(rows[on], weight_s[on]), _rms(rows[~on], weight_s[~on])
         nearest = int(np.argmax(cosine[k])) if K > 1 else k
         moved = weight > MOVED
         usual = float(weight[moved] @ weight[moved]) / max(float(weight[moved].sum()), _SMALL)
         misfit = float(weight[moved] @ fit.misfit[moved]) / max(float(weight[moved].sum()), _SMALL)
-        biases = np.array([fit.bias[first:end, k].mean() for first, end in runs])
+        biases = np.array([_mean(fit.bias[a:b, k], weight_s[a:b]) for a, b in runs])
+        run_s = [float(weight_s[a:b].sum()) for a, b in runs]
         found[k] = [
             *week,
             _log(energy[k] / max(float(energy.sum()), _SMALL)),
@@ -140,24 +145,24 @@ def read_evidence(fit: Fit) -> FloatArray:
             np.log10(1 + len(runs)),
             float(k >= K - fit.n_varying),
             fit.support[k],
-            on.mean(),
+            on_s / total_s,
             _log(while_on / fit.length[k]),
             _log(while_on / max(while_off, _SMALL)) if on.any() and not on.all() else 0.0,
             _log(1 - cosine[k, nearest] ** 2),
             _log(_nearest_combination(gram, k) / fit.length[k], 1e-3),
             _log(_distance_to_mixtures(fit.W, k) / fit.length[k], 1e-4),
-            (on & fit.on[:, nearest]).sum() / max(int(on.sum()), 1) if K > 1 else 0.0,
+            weight_s[on & fit.on[:, nearest]].sum() / max(on_s, _SMALL) if K > 1 else 0.0,
             weight[fit.alone[:, k]].sum() / max(float(weight[moved].sum()), _SMALL),
             _log(misfit / fit.length[k] / max(usual, _SMALL), 1e-4) if moved.any() else 0.0,
             _log(float(biases.std()) if len(biases) else 1.0, 1e-4),
-            _log(abs(float(fit.bias[on, k].mean())) if on.any() else 1.0, 1e-4),
-            _log(_rms(fit.bias[~on, k]), 1e-4),
+            _log(abs(_mean(fit.bias[on, k], weight_s[on])) if on.any() else 1.0, 1e-4),
+            _log(_rms(fit.bias[~on, k], weight_s[~on]), 1e-4),
             together[k].max() if K > 1 else 0.0,
-            fit.sizes[on, k].std() / max(float(fit.sizes[on, k].mean()), _SMALL) if on.any() else 0.0,
+            _spread(fit.sizes[on, k], weight_s[on]) if on.any() else 0.0,
             _log(1 - (float(fit.W[k] @ voltage) / fit.length[k]) ** 2),
             np.log10(1 + np.count_nonzero(cosine[k] > ALIKE)),
-            _log(float(np.median([end - first for first, end in runs])) if runs else 1.0, 1.0),
-            float(on.mean() > THRESHOLDS.always_on_share),
+            _log(float(np.median(run_s)) if runs else 1.0, 1.0),
+            float(on_s > THRESHOLDS.always_on_share * total_s),
         ]
     return found
 
@@ -165,17 +170,20 @@ def read_evidence(fit: Fit) -> FloatArray:
 def _of_the_week(fit: Fit) -> list[float]:
     """The evidence that all features of the week share."""
     N, K = fit.sizes.shape
+    hours = float(fit.duration_s.sum()) / 3600
+    mean_square = _mean(np.mean(fit.residual_a**2, axis=1), fit.duration_s)
+    n_changes = int(np.count_nonzero(fit.changes.max(axis=1) > MOVED)) if N > 1 and K else 0
     steps = np.abs(np.diff(fit.residual_a, axis=0)[fit.joined])
     # Most rows hold no switch, so the median step is the meter's own noise.
     noise = float(np.median(steps)) / _MAD / np.sqrt(2) if len(steps) else 0.0
     return [
         _log(fit.left_over, 1e-4),
-        _log(float(np.sqrt(np.mean(fit.residual_a**2))) / max(noise, 1e-5), 1e-2),
-        np.log10(N / max(K, 1)),
+        _log(float(np.sqrt(mean_square)) / max(noise, 1e-5), 1e-2),
+        _log(hours / max(K, 1), 1e-3),
         np.log10(max(K, 1)),
         np.log10(max(int(np.count_nonzero(fit.gap_before)), 1)),
         fit.n_varying / max(K, 1),
-        float((fit.changes.max(axis=1) > MOVED).mean()) if N > 1 and K else 0.0,
+        np.log10(1 + n_changes / max(hours, _SMALL)),
     ]
 
 
@@ -209,8 +217,18 @@ def _distance_to_mixtures(W: FloatArray, k: int) -> float:
     return float(nnls(others.T, W[k])[1]) if len(others) else float(np.linalg.norm(W[k]))
 
 
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+def _mean(values: FloatArray, weight_s: FloatArray) -> float:
+    return float(weight_s @ values / weight_s.sum())
+
+
+def _rms(values: FloatArray, weight_s: FloatArray) -> float:
+    return float(np.sqrt(_mean(values**2, weight_s))) if len(values) else 0.0
+
+
+def _spread(sizes: FloatArray, weight_s: FloatArray) -> float:
+    """The standard deviation of the sizes over their mean."""
+    mean = _mean(sizes, weight_s)
+    return float(np.sqrt(_mean((sizes - mean) ** 2, weight_s))) / max(mean, _SMALL)
 
 
 def _log(value: float, least: float = _SMALL) -> float:

@@ -101,7 +101,9 @@ def disaggregate(
         warm_start=warm_start,
         callback=callback,
     )
-    return hop_house(factorised, current, voltage, gap_before=gap_before, prior=prior, seed=seed)
+    return hop_house(
+        factorised, current, voltage, gap_before=gap_before, duration_s=length, prior=prior, seed=seed
+    )
 
 
 def factorise(
@@ -214,10 +216,13 @@ def hop_house(
     voltage: FloatArray,
     *,
     gap_before: NDArray[np.bool_],
+    duration_s: FloatArray | None = None,
     prior: str = "house",
     seed: int = 0,
 ) -> Disaggregation:
     """The most plausible equivalent of what was found in `current` (N, D), by the prior "house" or "paper".
+
+    `duration_s` (N,) is the time that each row stands for; None where all stand for the same.
 
     The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
     choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
@@ -228,7 +233,7 @@ def hop_house(
     if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
         current[whole.row] -= amplitude @ whole.baseline.W[-amplitude.shape[1] :]
-        generator = feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
+        generator = generator and feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
         factorised = whole.switched()
     fitted = factorised.in_fit
     rows = factorised.row[fitted]
@@ -276,6 +281,7 @@ def hop_house(
             support=whole_hop.support,
             voltage_v=mean_v,
             gap_before=gaps,
+            duration_s=_durations(duration_s, whole.interval_s, len(current))[rows],
             n_varying=whole.n_varying,
             left_over=whole.left_over,
         )

@@ -19,7 +19,7 @@ RUN_EVIDENCE = (
     "log bias of its size",
     "log residual in it, in units of its own current",
     "share of its start and end at which it moves alone",
-    "log rows",
+    "log seconds",
     "share of its start and end at a gap",
     "log distance to the nearest other or sum or difference of two",
 )
@@ -48,22 +48,23 @@ def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
     """
     N, K = fit.sizes.shape
     odds = log_odds(sure)
-    square = np.concatenate([[0.0], np.cumsum(np.sum(fit.residual_a**2, axis=1))])
+    time_s = _summed(fit.duration_s)
+    square = _summed(fit.duration_s * np.sum(fit.residual_a**2, axis=1))
     found: list[tuple[int, int, int, list[float]]] = []
     for k in range(K):
-        bias = np.concatenate([[0.0], np.cumsum(fit.bias[:, k])])
+        bias = _summed(fit.duration_s * fit.bias[:, k])
         for first, end in runs_of_ones(fit.on[:, k].astype(np.uint8), fit.gap_before):
             cut = (bool(fit.gap_before[first]), end == N or bool(fit.gap_before[end]))
             edges = [row - 1 for row, gap in zip((first, end), cut, strict=True) if not gap]
             misfit = max((float(fit.misfit[row]) for row in edges), default=0.0)
-            rows = end - first
+            lasts_s = float(time_s[end] - time_s[first])
             evidence = [
                 float(odds[k]),
                 _log(misfit / fit.length[k]),
-                _log(abs(bias[end] - bias[first]) / rows),
-                _log(float(np.sqrt((square[end] - square[first]) / rows)) / fit.length[k]),
+                _log(abs(bias[end] - bias[first]) / lasts_s),
+                _log(float(np.sqrt((square[end] - square[first]) / lasts_s)) / fit.length[k]),
                 float(np.mean([fit.alone[row, k] for row in edges])) if edges else 0.0,
-                float(np.log10(rows)),
+                float(np.log10(lasts_s)),
                 sum(cut) / 2,
                 float(nearest[k]),
             ]
@@ -77,6 +78,11 @@ def log_odds(sure: FloatArray) -> FloatArray:
     """Nats for a probability, within what says something."""
     odds = np.log(np.maximum(sure, _LEAST) / np.maximum(1 - sure, _LEAST))
     return np.asarray(np.clip(odds, -_MOST_ODDS, _MOST_ODDS))
+
+
+def _summed(values: FloatArray) -> FloatArray:
+    """(N + 1,) the sum of all values before each one, and of all of them."""
+    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _log(value: float) -> float:

@@ -88,6 +88,7 @@ def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, wave
         table.current_a.astype(np.float64),
         table.voltage_v.astype(np.float64),
         gap_before=table.gap_before,
+        duration_s=table.duration_s,
         prior=options.prior,
         seed=options.seed,
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import LfmError, ShapeDecoder, Solution, join_machines, split_scales, split_track
+from lfm import LfmError, ShapeDecoder, Solution, find_fans, join_machines, split_scales, split_track
 from nilm.disaggregate.estimate import LEAST_CHANGE_A, independent
 from nilm.errors import OptionError
 from nilm.results import FloatArray
@@ -74,7 +74,8 @@ def vary(
         model = ShapeDecoder(n_components=most, min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
-    tracks = _large_enough(_in_watts(model, voltage_v), duration_s, notes)
+    tracks = _fans_joined(_in_watts(model, voltage_v), voltage_v, duration_s)
+    tracks = _large_enough(tracks, duration_s, notes)
     tracks = _heaters_apart(tracks, gaps, voltage_v, duration_s)
     columns, features = [np.ones(len(X), dtype=np.uint8)], [model.base_]
     shapes: list[FloatArray] = []
@@ -118,27 +119,49 @@ def _large_enough(tracks: Tracks, duration_s: FloatArray, notes: list[str]) -> T
     return Tracks(tracks.power_w[:, kept], tracks.per_watt_a[kept])
 
 
+def _heats(tracks: Tracks, voltage_v: FloatArray) -> NDArray[np.bool_]:
+    """(K,) which tracks draw a current with the voltage's own shape."""
+    length = np.linalg.norm(tracks.per_watt_a, axis=1) * np.linalg.norm(voltage_v)
+    resistive = tracks.per_watt_a @ voltage_v > THRESHOLDS.resistive_cosine * length
+    return np.asarray(resistive & (tracks.power_w.sum(axis=0) > 0))
+
+
+def _fans_joined(tracks: Tracks, voltage_v: FloatArray, duration_s: FloatArray) -> Tracks:
+    """The tracks with each load whose waveform changes with its level as one; its waveform is the mean."""
+    other = np.flatnonzero(~_heats(tracks, voltage_v))
+    fans = [other[fan] for fan in find_fans(tracks.per_watt_a[other])]
+    power_w, per_watt_a = [], []
+    for fan in fans:
+        energy = duration_s @ tracks.power_w[:, fan]
+        if energy.sum() != 0:
+            power_w.append(tracks.power_w[:, fan].sum(axis=1))
+            per_watt_a.append(energy @ tracks.per_watt_a[fan] / energy.sum())
+    alone = np.setdiff1d(np.arange(len(tracks.per_watt_a)), np.concatenate([[], *fans]))
+    return Tracks(
+        np.column_stack([tracks.power_w[:, alone], *power_w]),
+        np.vstack([tracks.per_watt_a[alone], *per_watt_a]),
+    )
+
+
 def _heaters_apart(
     tracks: Tracks, gaps: NDArray[np.bool_], voltage_v: FloatArray, duration_s: FloatArray
 ) -> Tracks:
     """The tracks with the sum of all heaters taken apart, by scale and by sizes that recur."""
-    length = np.linalg.norm(tracks.per_watt_a, axis=1) * np.linalg.norm(voltage_v)
-    heats = (tracks.per_watt_a @ voltage_v > THRESHOLDS.resistive_cosine * length) & (
-        tracks.power_w.sum(axis=0) > 0
-    )
+    heats = _heats(tracks, voltage_v)
     if not heats.any():
         return tracks
     energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
     heat_w = tracks.power_w[:, heats].sum(axis=1)
-    apart: list[FloatArray] = []
-    rest = np.zeros(len(heat_w))
-    parts = split_track(heat_w, gaps, resolution=THRESHOLDS.resolution_w)
+    resolution_w = THRESHOLDS.resolution_w
+    parts = split_track(heat_w, gaps, resolution=resolution_w)
     left = heat_w
     taken = []
     for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
         taken.append(np.minimum(size * on, left))
         left = left - taken[-1]
-    scales = split_scales(left, duration_s, resolution=THRESHOLDS.resolution_w, pause=THRESHOLDS.pause_s)
+    scales = split_scales(left, duration_s, resolution=resolution_w, pause=THRESHOLDS.pause_s)
+    apart: list[FloatArray] = []
+    rest = np.zeros(len(heat_w))
     for power_w in (*taken, *scales):
         if duration_s @ power_w >= THRESHOLDS.least_heater * energy:
             apart.append(power_w)

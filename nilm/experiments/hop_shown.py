@@ -26,9 +26,10 @@ from nilm.appliances.naming import overlap_score
 from nilm.disaggregate import disaggregate
 from nilm.disaggregate.house_priors import house_priors
 from nilm.files import write_text
-from nilm.report import palette, strips, when
+from nilm.report import when
+from nilm.report.figures import palette, strips
+from nilm.report.figures.panels import Panels
 from nilm.report.page import environment
-from nilm.report.panels import Panels
 from nilm.results import Correction, FloatArray, TimeArray
 from nilm.simulate.house import House, observe, simulated_house
 

@@ -24,8 +24,8 @@ from nilm.experiments.outcome import Outcome, Scale
 from nilm.experiments.source import source_digest
 from nilm.files import digest, write_text
 from nilm.manifest import Step, recorded, replace_outputs, why_redo
+from nilm.report.figures.svg import inline_svg
 from nilm.report.page import environment
-from nilm.report.svg import inline_svg
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings.ukdale import Week, check_house, parse_weeks
 from nilm.results import FloatArray, TimeArray
-from nilm.week_tables import POWER, UNEXPLAINED
+from nilm.week.tables import POWER, UNEXPLAINED
 
 ALL, LATEST = "all", "latest"
 FILE_NAME = "power.parquet"

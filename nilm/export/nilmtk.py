@@ -16,8 +16,8 @@ import pandas as pd
 from nilm.errors import OptionError
 from nilm.export.house_power import HousePower
 from nilm.results import FloatArray
-from nilm.week_files import iso_utc
-from nilm.week_tables import UNEXPLAINED
+from nilm.week.files import iso_utc
+from nilm.week.tables import UNEXPLAINED
 
 DEVICE = "nilm-hopper"
 SCHEMA = "https://github.com/nilmtk/nilm_metadata/tree/v0.2"

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from nilm.export.house_power import HousePower
-from nilm.week_files import table_csv
-from nilm.week_tables import UNEXPLAINED
+from nilm.week.files import table_csv
+from nilm.week.tables import UNEXPLAINED
 
 DECIMALS = 3  # of watts: what a person reads
 

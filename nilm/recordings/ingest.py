@@ -42,7 +42,7 @@ from nilm.workers import begin_worker
 log = logging.getLogger(__name__)
 
 HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
-HOURS_AT_ONCE = 4  # handed to a worker; one at a time, and the handing over shows
+HOURS_AT_ONCE = 4  # handed to a worker at most; one at a time, and the handing over shows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # no fault of a recording
 CALIBRATION = "calibration.cfg"
 NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
@@ -277,7 +277,8 @@ def ingest_week(
     ingest = partial(ingest_hour_or_leave_out, paths=paths, sampling=sampling)
     try:
         with _pool(workers) as pool:
-            for done, hour in enumerate(pool.map(ingest, recordings, chunksize=HOURS_AT_ONCE), start=1):
+            at_once = min(HOURS_AT_ONCE, 1 + len(recordings) // (4 * workers))  # all end at about one time
+            for done, hour in enumerate(pool.map(ingest, recordings, chunksize=at_once), start=1):
                 if hour.left_out:
                     log.warning("%s is left out: %s", hour.source_file, hour.left_out)
                 if progress:

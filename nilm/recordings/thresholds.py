@@ -1,6 +1,6 @@
 """Every number that decides whether a row can be used: what it means, its unit, and its origin.
 
-What counts as a change of the current is `nilm.recordings.switch_times.Limits`.
+What counts as a change of the current is `nilm.recordings.adaptive.switch_times.Limits`.
 """
 
 from typing import NamedTuple

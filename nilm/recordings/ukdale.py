@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError, OptionError
+from nilm.timeline import GAP_S
 
 HOUR_S = 3600
 EVER = (-math.inf, math.inf)
@@ -148,10 +149,12 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
 
     Every `*.flac` of the week's own folder is listed, also one whose name has no time, so that it can be
     reported. From the folders before and after come those that by their names start in the hour before the
-    week or within it: an hour can straddle Monday, and the recorder named folders by London's clock.
+    week or within it: an hour can straddle Monday, and the recorder named folders by London's clock. One that
+    starts so shortly before the week's end that what it holds of it would be no gap if it were missing is
+    not listed: it gives the week no row, and when it arrives the week stays current.
     """
     hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
-    earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp()
+    earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp() - GAP_S
     for neighbour in week.neighbours:
         for path in (house_folder / neighbour.folder).glob("vi-*.flac"):
             start_s = hour_start_s(path.name)

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings import quality
-from nilm.recordings.flac_windows import FlacWindows, FrameError
+from nilm.recordings.adaptive.probes import probe_grid, probe_samples
+from nilm.recordings.adaptive.stretches import cut_into_rows
+from nilm.recordings.adaptive.switch_times import find_switches
+from nilm.recordings.flac.windows import FlacWindows, FrameError
 from nilm.recordings.phase_lock import average_cycles, fit_fundamental
-from nilm.recordings.probes import probe_grid, probe_samples
 from nilm.recordings.quality import Dropped, Flag
-from nilm.recordings.stretches import cut_into_rows
-from nilm.recordings.switch_times import find_switches
 from nilm.recordings.tables import WeekTable, concatenate
 from nilm.recordings.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import HOUR_S, Calibration, hour_start_s

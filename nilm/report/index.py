@@ -20,9 +20,9 @@ from markupsafe import Markup
 
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week
-from nilm.report import figures, palette, strips
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
-from nilm.report.chart import Layer, own_layers
+from nilm.report.figures import palette, strips, wide
+from nilm.report.figures.chart import Layer, own_layers
 from nilm.report.folders import SUMMARY_FILE, week_of
 from nilm.report.page import environment
 from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
@@ -182,7 +182,7 @@ def render_house(outputs_root: Path, house: str, year: int | None = None) -> str
                 Changes(read[n], arrivals(summaries[n], summaries[:n]), first=n == 0)
                 for n in reversed(range(len(read)))
             ],
-            picture=figures.energy_by_week(
+            picture=wide.energy_by_week(
                 [w.week for w in read], [(layer.style, layer.values) for layer in layers], name="weeks"
             )
             if rows

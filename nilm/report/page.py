@@ -18,13 +18,15 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from nilm.appliances import thresholds as appliance_thresholds
+from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
 from nilm.appliances.measures import ALWAYS_ON
-from nilm.appliances.ranges import EnergyRange, range_of_sum
-from nilm.report import figures, palette, portrait, story, strips, when, words
+from nilm.report import when
 from nilm.report.changes import compare
-from nilm.report.chart import bokeh_script, chart_data, power_layers
-from nilm.report.panels import Panels
+from nilm.report.figures import palette, strips, wide
+from nilm.report.figures.chart import bokeh_script, chart_data, power_layers
+from nilm.report.figures.panels import Panels
 from nilm.report.summary import WeekSummary, summary_of
+from nilm.report.text import portrait, story, words
 from nilm.report.thresholds import THRESHOLDS
 from nilm.results import Activation, Appliance, Correction, WeekResult
 
@@ -169,8 +171,8 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             mains=story.mains_words(result),
             layers=layers,
             chart=chart_data(layers, result, window),
-            stacked=figures.stacked_power(layers, result, window, name="stacked"),
-            mains_figure=figures.mains(result, window, name="mains"),
+            stacked=wide.stacked_power(layers, result, window, name="stacked"),
+            mains_figure=wide.mains(result, window, name="mains"),
             likely=appliance_thresholds.THRESHOLDS.likely,
             folded=len(shown) > THRESHOLDS.most_open,
             largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,

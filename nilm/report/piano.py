@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from nilm.music.pitches import Note, match_notes, pitch_name
 from nilm.music.transcription import Transcription
+from nilm.report.figures.svg import MUTED, hue_for_matplotlib, inline_svg
 from nilm.report.page import environment
-from nilm.report.svg import MUTED, hue_for_matplotlib, inline_svg
 
 _ACROSS = 4
 

@@ -1,7 +1,7 @@
 """The pages as `nilm serve` shows them: a week's report with forms, and the decisions about a house.
 
 Owns where the forms stand and what they hold. A report on disk has a line "how to name it" in every card,
-between two comments; here a form takes its place. What a form asks for is done by `flows.serve`.
+between two comments; here a form takes its place. What a form asks for is done by `flows.command_line.serve`.
 """
 
 import re

@@ -15,8 +15,8 @@ import numpy as np
 
 from nilm.errors import InputFileError
 from nilm.report.folders import summaries_before
+from nilm.report.text.words import is_sure
 from nilm.report.when import Window, hours_of, week_window
-from nilm.report.words import is_sure
 from nilm.results import Appliance, WeekResult
 
 _log = logging.getLogger(__name__)

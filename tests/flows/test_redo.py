@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ import numpy as np
 import pytest
 
 from flows.settings import Settings, load_settings
-from nilm import publish as publish_module
 from nilm.disaggregate import steps as steps_module
 from nilm.files import read_json, write_json
 from nilm.paths import WeekPaths
 from nilm.recordings.quality import read_quality
 from nilm.recordings.tables import WeekTable, read_week
-from nilm.recordings.ukdale import Week, week_hours
+from nilm.recordings.ukdale import Week, hour_start_s, week_hours
+from nilm.simulate.week import simulate_week
+from nilm.timeline import GAP_S
+from nilm.week import publish as publish_module
 
 
 @pytest.fixture
@@ -79,6 +82,18 @@ def test_a_late_recording_redoes_its_hour_and_what_follows(place: WeekPaths, tmp
     assert {"2015-wk01.parquet", "factorised.npz", "hopped.npz", "report.html"} <= _remade(
         before, _made(place)
     )
+
+
+def test_the_next_week_leaves_an_earlier_one_current(clean_settings: None) -> None:
+    """The next week's first recording starts 0.2 to 0.8 s before Monday: too little for a row."""
+    settings = load_settings()
+    simulate = partial(simulate_week, settings.data_root / "raw", seed=7, days=2 / 24, n_appliances=3)
+    simulate(week="2015-wk01")
+    place = WeekPaths(settings.data_root, "house_sim", Week(2015, 1), settings.outputs_root)
+    _run(place, settings)
+    monday_s = place.week.end.timestamp()
+    assert 0.0 < monday_s - (hour_start_s(simulate(week="2015-wk02").hours[0].name) or 0.0) < GAP_S
+    assert settings.pipeline(place).why_redo() is None
 
 
 def test_a_changed_option_redoes_from_the_first_step_that_it_touches(place: WeekPaths) -> None:

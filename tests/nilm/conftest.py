@@ -17,12 +17,12 @@ from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.files import write_json
 from nilm.options import FactoriseOptions, HopOptions, PublishOptions
 from nilm.paths import WeekPaths
-from nilm.publish import publish_week
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.simulate.solar import with_solar
+from nilm.week.publish import publish_week
 
 VOLTS_PER_SAMPLE = 1.90101491444e-07 * 2**31  # house 1
 AMPS_PER_SAMPLE = 4.9224284384e-08 * 2**31
@@ -303,4 +303,6 @@ def _write_submeters(folder: Path, house: House) -> None:
 @pytest.fixture
 def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the drawing where a test does not look at the page."""
-    monkeypatch.setattr("nilm.publish.render_report", lambda result, weeks: f"<html>{result.week}</html>")
+    monkeypatch.setattr(
+        "nilm.week.publish.render_report", lambda result, weeks: f"<html>{result.week}</html>"
+    )

@@ -17,7 +17,7 @@ from nilm.music.spectra import read_spectra
 from nilm.recordings.tables import read_piece, read_week
 from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.habits import read_habits
-from nilm.week_tables import POWER
+from nilm.week.tables import POWER
 
 HABITS: dict[str, Any] = {
     "times": np.arange(50.0) * 6,

@@ -30,8 +30,6 @@ from nilm.recordings.ukdale import Week
 
 FloatArray = NDArray[np.float64]
 
-ALIKE = 0.1  # of the larger one's watts: two of one kind that differ by less are alike
-FAR_APART = 0.5  # likewise: two that differ by more are not the same
 _NO_NAMES: Mapping[str, str] = {}
 
 
@@ -96,10 +94,17 @@ def _come_or_gone(catalogue: Catalogue, week: str, now: Mapping[str, Look]) -> l
     before = {s.appliance_id: s.look for s in last.sightings}
     came, went = [i for i in now if i not in before], [i for i in before if i not in now]
     stayed = [i for i in now if i in before]
-    doubts = [Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], FAR_APART)]
-    doubts += [Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], ALIKE)]
+    doubts = [
+        Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], THRESHOLDS.far_apart)
+    ]
+    doubts += [
+        Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], THRESHOLDS.alike)
+    ]
     return doubts + [
-        Doubt(kept, old) for old in went for kept in stayed if _alike(now[kept], before[old], ALIKE)
+        Doubt(kept, old)
+        for old in went
+        for kept in stayed
+        if _alike(now[kept], before[old], THRESHOLDS.alike)
     ]
 
 

@@ -16,8 +16,8 @@ import soundfile
 from numpy.typing import NDArray
 
 from lfm.compiled import compiled
-from nilm.recordings.flac_frames import CRC8, crc_table
-from nilm.recordings.flac_windows import BLOCK
+from nilm.recordings.flac.frames import CRC8, crc_table
+from nilm.recordings.flac.windows import BLOCK
 
 Samples = NDArray[np.int32]  # (n, 2) voltage and current, 24-bit integers
 

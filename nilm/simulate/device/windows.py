@@ -1,7 +1,7 @@
 """Where a reader will look into a recording: a sparse one holds signal there, and silence elsewhere.
 
 The contract with the ingest is the ingest's own code: the same grid, the same bisection and the same cutting
-into rows, run on what the house really did (`nilm.recordings.bisection`, `nilm.recordings.stretches`).
+into rows, run on what the house really did (`nilm.recordings.adaptive`).
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.recordings.bisection import Found, IntArray, find_changes
-from nilm.recordings.flac_windows import BLOCK
-from nilm.recordings.probes import probe_grid, probe_samples
-from nilm.recordings.stretches import SETTLE_S, rows_between
-from nilm.recordings.switch_times import LIMITS, PIECE_EDGES, piece_ends
-from nilm.recordings.wander import Wander
+from nilm.recordings.adaptive.bisection import Found, IntArray, find_changes
+from nilm.recordings.adaptive.probes import probe_grid, probe_samples
+from nilm.recordings.adaptive.stretches import SETTLE_S, rows_between
+from nilm.recordings.adaptive.switch_times import LIMITS, PIECE_EDGES, piece_ends
+from nilm.recordings.adaptive.wander import Wander
+from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.waveforms import RATE_HZ, Sampling
 from nilm.simulate.loads import FloatArray
 from nilm.simulate.signal import Signal

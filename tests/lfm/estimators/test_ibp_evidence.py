@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,8 @@ from scipy import integrate, stats
 from lfm.estimators.ibp_evidence import (
     Posterior,
     State,
+    _update_rows,
+    _value,
     log_ibp,
     update_all_rows,
     update_features,
@@ -103,3 +106,107 @@ def test_no_step_ever_lowers_the_bound(seed):
             after = state.bound(X, alpha)
             assert after >= bound - 1e-9 * abs(bound)
             bound = after
+
+
+def _row_update(seed, K, N=6, rare=False):
+    """A state, what `update_all_rows` hands to `_update_rows` for it (linear, Q, ones, birth), alpha, X."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((K, 3)) * 2
+    Z = rng.integers(0, 2, (N, K)).astype(np.uint8)
+    Z[1:3] = 1  # at least two rows use each feature,
+    if rare:
+        Z[1:, 0], Z[0, 0] = 0, 1  # or row 0 alone uses feature 0
+    X = Z @ first * rng.random() + rng.normal(0, 0.5, (N, 3))
+    state = State(X, Z, Posterior.at(first, rng.uniform(0.2, 0.6, K)), 0.6)
+    q, precision, alpha = state.q, 1 / 0.6**2, 0.8
+    linear = (X @ q.first.T - 0.5 * q.second.sum(axis=1)) * precision
+    birth = math.log(alpha) - math.log(N) + q.log_prior(state.sigma_a) + q.entropy()
+    ones = Z.sum(axis=0, dtype=np.int64)
+    return state, (linear, -(q.first @ q.first.T) * precision, ones, birth), alpha, X
+
+
+def _bound_with_row(state, n, z, alpha, X):
+    """The evidence bound with another row n, and without the features that nobody uses then."""
+    Z = state.Z.copy()
+    Z[n] = z
+    alive = Z.any(axis=0)
+    q = state.q
+    kept = Posterior(q.location[alive], q.scale[alive], q.first[alive], q.second[alive])
+    return State(X, np.ascontiguousarray(Z[:, alive]), kept, 0.6).bound(X, alpha)
+
+
+@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_value_of_a_row_is_its_part_of_the_bound(seed, rare):
+    state, (linear, Q, ones, birth), alpha, X = _row_update(seed, 3, rare=rare)
+    others = ones - state.Z[0]
+    single = others == 0
+    with np.errstate(divide="ignore"):
+        omega = linear[0] + np.where(single, birth, np.log(others / (len(X) - others)))
+    every = [np.array(z, dtype=np.uint8) for z in itertools.product((0, 1), repeat=3)]
+    values = np.array([_value(z, omega, Q, single, 3) for z in every])
+    bounds = np.array([_bound_with_row(state, 0, z, alpha, X) for z in every])
+    np.testing.assert_allclose(values - values[0], bounds - bounds[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_with_two_features_a_row_ends_at_the_best_of_its_four_values(seed, rare):
+    state, (linear, Q, ones, birth), alpha, X = _row_update(seed, 2, rare=rare)
+    every = [_bound_with_row(state, 0, z, alpha, X) for z in itertools.product((0, 1), repeat=2)]
+    Z = state.Z.copy()
+    _update_rows(Z, linear, Q, ones, birth, np.array([0]))
+    if not (rare and max(every) - sorted(every)[-2] < math.log(3)):  # ln K₊! is searched to first order
+        assert _bound_with_row(state, 0, Z[0], alpha, X) == pytest.approx(max(every))
+    np.testing.assert_array_equal(ones, Z.sum(axis=0))
+    np.testing.assert_array_equal(Z[1:], state.Z[1:])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_single_flip_of_an_updated_row_is_better(seed):
+    state, (linear, Q, ones, birth), alpha, X = _row_update(seed, 5, N=12)
+    Z = state.Z.copy()
+    Z[0] = 0
+    ones -= state.Z[0]
+    state.use(Z.copy(), X)
+    _update_rows(Z, linear, Q, ones, birth, np.array([0]))
+    best = _bound_with_row(state, 0, Z[0], alpha, X)
+    for k in range(5):
+        flipped = Z[0].copy()
+        flipped[k] ^= 1
+        assert _bound_with_row(state, 0, flipped, alpha, X) <= best + 1e-9
+    assert ones.tolist() == Z.sum(axis=0).tolist()
+
+
+def test_a_feature_that_no_row_uses_stays_off_and_goes():
+    state, _, alpha, X = _row_update(3, 3)
+    state.Z[:, 1] = 0
+    state.use(state.Z, X)
+    kept = state.q.first[[0, 2]]
+    update_all_rows(state, X, alpha, np.random.default_rng(0))
+    assert state.Z.shape[1] <= 2
+    assert all(any(np.array_equal(row, one) for one in kept) for row in state.q.first)
+    real = state.Z.astype(float)
+    np.testing.assert_allclose(state.gram, real.T @ real)
+    np.testing.assert_allclose(state.cross, real.T @ X)
+
+
+def test_scales_are_where_the_bound_is_highest_and_not_below_the_least():
+    state, _, alpha, X = _row_update(4, 3)
+    update_scales(state, X, 1e-9)
+    best = state.bound(X, alpha)
+    at = state.sigma_x, state.sigma_a
+    for x, a in itertools.product((0.97, 1.0, 1.03), repeat=2):
+        state.sigma_x, state.sigma_a = at[0] * x, at[1] * a
+        assert state.bound(X, alpha) <= best
+    update_scales(state, X, 50.0)
+    assert (state.sigma_x, state.sigma_a) == (50.0, 50.0)
+
+
+def test_a_state_without_a_feature_is_that_of_the_others():
+    state, _, _, X = _row_update(5, 3)
+    fewer = state.without(1, X)
+    np.testing.assert_array_equal(fewer.Z, state.Z[:, [0, 2]])
+    np.testing.assert_array_equal(fewer.q.first, state.q.first[[0, 2]])
+    np.testing.assert_array_equal(fewer.q.second, fewer.q.first**2)
+    np.testing.assert_array_equal(fewer.q.scale, [0.6, 0.6])

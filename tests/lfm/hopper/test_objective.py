@@ -15,6 +15,7 @@ from lfm import (
     enumerate_candidates,
     transform,
 )
+from lfm.hopper import objective as objective_module
 from lfm.hopper.objective import Objective
 from lfm.synthetic import constrained_states, random_dependencies, with_bias
 
@@ -128,3 +129,29 @@ def test_errata_e3_the_objective_falls_as_the_prior_rises() -> None:
     assert GaussianW(1.0).value(Solution(Z, np.ones((2, 3)))) < GaussianW(1.0).value(
         Solution(Z, 2 * np.ones((2, 3)))
     )
+
+
+@pytest.mark.parametrize("chunk", [1, 60, 200])
+def test_prices_do_not_depend_on_how_many_numbers_are_held_at_once(
+    chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution, priors = _try_problem(11)
+    candidates = enumerate_candidates(solution.Z)
+    at_once = Objective(solution, candidates, priors, gamma=0.5, unimodular=False)
+    rng = np.random.default_rng(0)
+    states = np.array([at_once.tableau.columns] * 7)
+    for state in states[1:]:
+        moves = np.argwhere(np.isfinite(at_once.changes()))
+        k, i = moves[rng.integers(len(moves))]
+        at_once.exchange(int(k), int(i), float(at_once.changes()[k, i]))
+        state[:] = at_once.tableau.columns
+    direct = [_direct(solution, priors, candidates.U[state].T.astype(float)) for state in states]
+    monkeypatch.setattr(objective_module, "_CHUNK", chunk)
+    in_pieces = Objective(solution, candidates, priors, gamma=0.5, unimodular=False)
+    np.testing.assert_allclose(in_pieces.costs, at_once.costs)
+    np.testing.assert_allclose(in_pieces.values(states), direct)
+    start = Objective(solution, candidates, priors, gamma=0.5, unimodular=False)
+    monkeypatch.undo()
+    expected = start.changes().copy()
+    monkeypatch.setattr(objective_module, "_CHUNK", chunk)
+    np.testing.assert_allclose(start.changes(), expected)

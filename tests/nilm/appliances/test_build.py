@@ -8,8 +8,8 @@ from nilm.appliances.activations import ActivationOptions
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import build_appliances, measure_loads, name_loads, suggested_parts
 from nilm.appliances.catalogue import Look, Sighting
+from nilm.appliances.certainty.ranges import EnergyRange
 from nilm.appliances.naming import Name, SubmeterMatch
-from nilm.appliances.ranges import EnergyRange
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.simulate.house import simulated_house
 

@@ -6,9 +6,11 @@ import pytest
 
 from nilm.disaggregate.confidence import (
     Map,
+    RangeMap,
     appliance_map,
-    energy_range,
+    range_map,
     run_map,
+    scaled_log,
     strongest_doubt,
 )
 from nilm.disaggregate.evidence import EVIDENCE
@@ -36,11 +38,23 @@ def test_the_tables_know_only_evidence_that_is_read_and_rise(table: Map, names: 
 
 
 def test_the_range_of_what_is_surer_is_never_wider() -> None:
-    low, high = energy_range(np.linspace(0, 1, 50))
-    assert (np.diff(low) >= 0).all()
-    assert (np.diff(high) <= 0).all()
-    assert (low <= 1).all()
-    assert (high >= 1).all()
+    rng = np.random.default_rng(0)
+    for seen in rng.normal(-1, 2, (20, len(EVIDENCE))):
+        low, high = range_map().factors(np.tile(seen, (50, 1)), np.linspace(0, 1, 50))
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) <= 0).all()
+        assert (low > 0).all()
+        assert (low <= 1).all()
+        assert (high >= 1).all()
+        assert np.isfinite(high).all()
+
+
+def test_a_range_is_a_sum_over_odds_and_evidence() -> None:
+    table = RangeMap(EVIDENCE[:1], (2.0,), (0.0, 0, 0, 0, -1.0, 0.0), (0.5, 0, 0, 0, 0, 1.0))
+    seen = np.full((1, len(EVIDENCE)), 3.0)
+    low, high = table.factors(seen, np.array([0.5]))  # four nats below the last knot
+    assert -scaled_log(np.log(low)) == pytest.approx(4.0)
+    assert scaled_log(np.log(high)) == pytest.approx(1.5)
 
 
 def test_the_strongest_doubt_is_the_most_negative_part() -> None:

@@ -19,6 +19,7 @@ FIT = Fit(
     support=np.ones(K),
     voltage_v=HOUSE.voltage_v,
     gap_before=HOUSE.gap_before,
+    duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
     left_over=0.001,
 )
@@ -90,3 +91,21 @@ def test_runs_end_at_gaps_and_drift_is_that_of_the_runs() -> None:
 def test_one_feature_and_a_feature_that_is_never_on_have_evidence() -> None:
     lonely = replace(FIT, W=HOUSE.W[:1], watts=HOUSE.watts[:1], sizes=np.zeros((N, 1)), support=np.ones(1))
     assert np.isfinite(read_evidence(lonely)).all()
+
+
+def test_rows_count_by_their_time_and_not_by_their_number() -> None:
+    """The same week with every third row cut in two says the same, but for the noise from row to row."""
+    left = NOISE + 0.1 * np.outer(HOUSE.Z[:, KETTLE], HOUSE.W[KETTLE])
+    whole = replace(FIT, residual_a=left, sizes=FIT.sizes * (1 + 0.1 * np.sin(np.arange(N)))[:, None])
+    twice = np.repeat(np.arange(N), np.where(np.arange(N) % 3, 1, 2))
+    again = np.r_[False, np.diff(twice) == 0]
+    cut = replace(
+        whole,
+        residual_a=whole.residual_a[twice],
+        sizes=whole.sizes[twice],
+        gap_before=whole.gap_before[twice] & ~again,
+        duration_s=np.where(np.bincount(twice)[twice] > 1, 0.5, 1.0) * HOUSE.interval_s,
+    )
+    by_rows = {"log residual over noise", "most common changes with another"}
+    for name in set(EVIDENCE) - by_rows:
+        assert seen(name, cut) == pytest.approx(seen(name, whole), rel=1e-9, abs=1e-9), name

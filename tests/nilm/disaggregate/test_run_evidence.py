@@ -19,6 +19,7 @@ FIT = Fit(
     support=np.ones(K),
     voltage_v=HOUSE.voltage_v,
     gap_before=HOUSE.gap_before,
+    duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
     left_over=0.001,
 )

@@ -9,7 +9,7 @@ from nilm.errors import OptionError
 from nilm.experiments import fig1, fig3, theorems
 from nilm.experiments.outcome import Scale
 from nilm.experiments.publish import _cell, chosen_experiments, run_experiment, write_index
-from nilm.report.svg import inline_svg
+from nilm.report.figures.svg import inline_svg
 
 
 def test_the_theorems_hold_as_diagnose_sees_them() -> None:

@@ -14,7 +14,7 @@ from nilm.export.home_assistant import hourly_energy
 from nilm.export.house_power import HousePower, read_house
 from nilm.export.nilmtk import APPLIANCE_TYPES, appliance_type, building_numbers
 from nilm.export.write import export
-from nilm.week_tables import POWER
+from nilm.week.tables import POWER
 
 N = 90  # readings of two minutes: three hours
 

@@ -80,6 +80,7 @@ def test_a_week_lists_its_folder_and_the_neighbours_hours_that_reach_into_it(tmp
     touch(tmp_path / "2015/wk03" / f"vi-{start - 3600}_0.flac")  # ends as the week starts
     london = touch(tmp_path / "2015/wk05" / f"vi-{start + 7 * 86400 - 3600}.flac")  # Sunday 23:00 UTC
     touch(tmp_path / "2015/wk05" / f"vi-{start + 7 * 86400}.flac")
+    touch(tmp_path / "2015/wk05" / f"vi-{start + 7 * 86400 - 1}_4.flac")  # 0.6 s of the week are no row
     touch(tmp_path / "2015/wk04/.vi-1.flac.tmp")
     assert set(ukdale.week_hours(tmp_path, week)) == {own, nameless, straddling, london}
     assert ukdale.week_hours(tmp_path, Week(2012, 4)) == []

@@ -1,4 +1,4 @@
-"""A week's result as `nilm.publish` would make it, from a simulated house; and a real browser."""
+"""A week's result as `nilm.week.publish` would make it, from a simulated house; and a real browser."""
 
 import shutil
 from collections.abc import Callable, Iterator

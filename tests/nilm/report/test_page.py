@@ -14,7 +14,7 @@ import pytest
 
 from nilm.report.page import render_report
 from nilm.results import CatalogueChanges, NotToldApart, WeekResult
-from nilm.week_files import week_files
+from nilm.week.files import week_files
 
 ATTACK = "<script>document.title='attacked';alert(1)</script>\"'$x_1$"
 MEGABYTE = 1_000_000

@@ -1,0 +1,100 @@
+"""Which features of a week cannot be told apart from its data, and why.
+
+Owns the rules; the words of the page are `nilm.appliances.certainty.words`'. What belongs together is known
+as a sum, and how that sum is divided is a guess.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lfm import Pdc
+from nilm.appliances.thresholds import THRESHOLDS
+from nilm.disaggregate.disaggregation import Disaggregation
+from nilm.disaggregate.evidence import EVIDENCE
+
+SAME, MIXED, TOGETHER, DRIFT, VARY = "same current", "mixed up", "always together", "drift", "vary alike"
+_DRIFT_COLUMN = EVIDENCE.index("log drift of its size between runs")
+
+
+class Bond(NamedTuple):
+    """Two features, i < j, that cannot be told apart."""
+
+    i: int
+    j: int
+    why: str
+
+
+class Inseparable(NamedTuple):
+    """Features that cannot be told apart."""
+
+    members: tuple[int, ...]
+    bonds: tuple[Bond, ...]
+
+
+def indistinguishable(found: Disaggregation) -> list[Inseparable]:
+    """Groups of features that this week's data does not separate, with what binds them."""
+    bonds = sorted({(b.i, b.j): b for b in [*_mixed_up(found), *_alike(found)]}.values())
+    K = found.solution.K
+    group = list(range(K))  # a label per feature; joining relabels, K is small
+    for i, j, _ in bonds:
+        low, high = sorted((group[i], group[j]))
+        group = [low if label == high else label for label in group]
+    members = [tuple(k for k in range(K) if group[k] == label) for label in sorted(set(group))]
+    return [Inseparable(m, tuple(b for b in bonds if b.i in m)) for m in members if len(m) > 1]
+
+
+def telling_pairs(found: Disaggregation) -> list[tuple[int, int, Pdc]]:
+    """The dependencies that say something: what is always on, or all but, hosts everything."""
+    steady = set(np.flatnonzero(found.solution.Z.mean(axis=0) >= THRESHOLDS.always_on_share).tolist())
+    return [(i, j, pdc) for i, j, pdc in found.diagnosis.dependencies if not {i, j} & steady]
+
+
+def _alike(found: Disaggregation) -> list[Bond]:
+    """Pairs whose waveforms, or whose times, are the same."""
+    W, on = found.solution.W, found.solution.Z == 1
+    length = np.maximum(np.linalg.norm(W, axis=1), np.finfo(np.float64).tiny)
+    cosine = W @ W.T / np.outer(length, length)
+    drift = 10.0 ** found.evidence[:, _DRIFT_COLUMN]
+    share = on.mean(axis=0)
+    first_varying = found.solution.K - found.n_varying
+    bonds = []
+    for i in range(len(W)):
+        for j in range(i + 1, len(W)):
+            if max(share[i], share[j]) >= THRESHOLDS.always_on_share:
+                continue
+            apart = float(np.linalg.norm(W[i] - W[j])) / max(length[i], length[j])
+            spread = float(np.hypot(drift[i] * length[i], drift[j] * length[j])) / max(length[i], length[j])
+            both, either = (on[:, i] & on[:, j]).sum(), (on[:, i] | on[:, j]).sum()
+            if i >= first_varying:
+                if cosine[i, j] > THRESHOLDS.same_shape:
+                    bonds.append(Bond(i, j, VARY))
+            elif apart <= THRESHOLDS.same_waveform:
+                bonds.append(Bond(i, j, SAME))
+            elif (
+                j < first_varying
+                and both == 0
+                and cosine[i, j] > THRESHOLDS.same_shape
+                and apart <= min(THRESHOLDS.drifts * spread, THRESHOLDS.most_drift)
+            ):
+                bonds.append(Bond(i, j, DRIFT))
+            elif both >= THRESHOLDS.together * either > 0:
+                bonds.append(Bond(i, j, TOGETHER))
+    return bonds
+
+
+def _mixed_up(found: Disaggregation) -> list[Bond]:
+    """Each feature in doubt with the one that it is most likely mixed up with.
+
+    Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
+    i runs only while j does, z_i + z_j if they never run together. The fewer its switches, the likelier.
+    """
+    Z = found.solution.Z
+    pairs = [(i, j) for i, j, _ in telling_pairs(found)]
+    bonds = []
+    for k in np.flatnonzero(found.hop.support < THRESHOLDS.sure_support).tolist():
+        partners = [i + j - k for i, j in pairs if k in (i, j)]
+        if partners:
+            other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))
+            bonds.append(Bond(min(k, other), max(k, other), MIXED))
+    return bonds

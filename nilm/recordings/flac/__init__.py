@@ -1,0 +1,1 @@
+"""Short windows of long FLAC files, without decoding the rest."""

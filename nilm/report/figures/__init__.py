@@ -1,0 +1,1 @@
+"""What the pages draw: the chart, the wide figures, the small ones, the strips, and their colours."""

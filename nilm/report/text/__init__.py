@@ -1,0 +1,1 @@
+"""What the pages say: sentences, portraits of appliances, and numbers in words."""

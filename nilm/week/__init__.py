@@ -1,0 +1,1 @@
+"""A week's result: put together, as tables, as files, and published."""
