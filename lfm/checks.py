@@ -121,6 +121,16 @@ def check_binary(name: str, value: ArrayLike) -> BinaryArray:
     return np.ascontiguousarray(array, dtype=np.uint8)
 
 
+def check_durations(duration: ArrayLike | None, N: int) -> FloatArray:
+    """Duration as (N,) numbers above 0, all 1 where it is None; InvalidInputError if it is anything else."""
+    if duration is None:
+        return np.ones(N)
+    checked = check_real("duration", duration, ndim=1)
+    if len(checked) != N or (checked <= 0).any():
+        raise InvalidInputError(f"duration must hold {N} numbers above 0, one for each row")
+    return checked
+
+
 def check_gaps(gap_before: ArrayLike | None, N: int) -> BoolArray:
     """gap_before as (N,) booleans, none where it is None; InvalidInputError if it is not one flag per row."""
     if gap_before is None:

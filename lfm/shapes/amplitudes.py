@@ -2,15 +2,22 @@
 
 Minimises, over sizes a (N, K) and a base b (r,), with rows y_t and shapes B (K, r) in units of the noise,
 
-    ½ Σ_t ‖y_t − b − a_t B‖² + Σ_t Σ_k log(1 + Δa_k(t)²) + μ Σ_t Σ_k ρ(a_k(t)),
-    ρ(a) = a for a ≥ 0, |a| (1 − q)/q for a < 0.
+    ½ Σ_t ‖y_t − b − a_t B‖² + Σ_t Σ_k log(1 + Δa_k(t)²) + μ Σ_t d_t Σ_k ρ(a_k(t)),
+    ρ(a) = a for a ≥ 0, |a| (1 − q)/q for a < 0,
+
+d_t the time that a row stands for, in units of the mean.
 
 The second term is the price of a change: heavy-tailed, so few large changes are cheaper than many small
 ones. The third is the loss of a quantile: it puts the level that a source exceeds in all but a share q of
 the time at zero, and so decides the base. Reweighted least squares: each round is one block-tridiagonal
 solve, O(N K³). Changes across a gap are free. While the base is looked for, a row counts less the more it
 leaves: a source that has no shape here must not bend the base.
+
+μ is small, because its price grows with the size: a large one lifts the base into the largest sources. The
+base is looked for with a larger μ first, so that few rounds take it far.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,60 +25,96 @@ from lfm.arrays import BoolArray, FloatArray
 from lfm.compiled import compiled
 
 LOW_SHARE = 0.02  # q, share of the time in which a source may be below what counts as its absence
-SMALL = 0.2  # μ, nats per unit of noise: of two explanations that fit alike, the smaller
+SMALL = 0.05  # μ, nats per unit of noise: of two explanations that fit alike, the smaller
+_SMALL_AT_FIRST = 0.2  # μ of the first round in which the base is looked for
 _LEAST = 0.3  # units of noise: a size closer to zero is taken for this one in the reweighting
+_NONE_BELOW = 1e3  # weight of a squared size below zero once the base is known: there are no such sizes
 _HELD = 1e-6  # keeps a size without any evidence at zero
-_PULL = 1e-3  # of the base towards that of the round before: no round can throw it far away
+_PULL = 1e-6  # of the base towards that of the round before, where nothing else decides on it
 _SETTLE, _ROUNDS = 3, 8  # rounds with the first guess of the changes, and with changes weighed anew
-_BASE_SETTLE, _BASE_ROUNDS = 6, 20
+_BASE_SETTLE, _BASE_ROUNDS = 6, 24
+_BASE_SMALLER = 15  # rounds in which μ falls to its last value
 _BASE_ROWS = 5000  # the most rows that decide on the base: every third one, or fewer in a long record
 _FAR_OFF = 20.0  # times the usual squared residual at which a row counts half for the base
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
 
 def solve_amplitudes(
-    Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, changes: FloatArray, base: FloatArray
+    Y: FloatArray,
+    shapes: FloatArray,
+    gap_before: BoolArray,
+    changes: FloatArray,
+    base: FloatArray,
+    *,
+    duration: FloatArray | None = None,
 ) -> FloatArray:
     """(N, K) sizes of the `shapes` (K, r) in rows Y (N, r) above a `base` (r,).
 
-    `changes` (N, K) are a first guess of Δa.
+    `changes` (N, K) are a first guess of Δa, `duration` (N,) the time that each row stands for.
     """
     sizes = np.empty(changes.shape)
+    duration = np.ones(len(Y)) if duration is None else duration
     for begin in range(0, len(Y), _STRETCH):
         rows = slice(begin, begin + _STRETCH)
-        problem = _Problem(Y[rows] - base, shapes, gap_before[rows])
+        problem = _Problem(Y[rows] - base, shapes, gap_before[rows], duration[rows])
         found = problem.sizes(changes[rows], None)
+        problem.below = _NONE_BELOW
         for n in range(_SETTLE + _ROUNDS):
             found = problem.sizes(changes[rows] if n < _SETTLE else _changes(found), found)
         sizes[rows] = found
     return sizes
 
 
+class Above(NamedTuple):
+    """The half space `direction` @ base ≥ `least`."""
+
+    direction: FloatArray  # (r,)
+    least: float
+
+
 def find_base(
-    Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, changes: FloatArray, start: FloatArray
+    Y: FloatArray,
+    shapes: FloatArray,
+    gap_before: BoolArray,
+    changes: FloatArray,
+    start: FloatArray,
+    *,
+    duration: FloatArray | None = None,
+    above: Above | None = None,
 ) -> FloatArray:
     """(r,) the base of rows Y (N, r) that minimises the objective together with the sizes.
 
-    `start` (r,) is a first guess. One row in three decides, or fewer in a long record: levels last.
+    `start` (r,) is a first guess, `duration` (N,) the time that each row stands for. The base stays in the
+    half space `above`. One row in three decides, or fewer in a long record: levels last.
     """
     N = len(Y)
     first = np.arange(0, N, max(3, -(-N // _BASE_ROWS)))
-    gaps = np.add.reduceat(gap_before.astype(np.int64), first) > 0
-    coarse = np.add.reduceat(changes, first, axis=0)
-    problem = _Problem(Y[first], shapes, gaps)
+    # What comes before a row here is all that came since the row here before it.
+    gaps = np.diff(np.cumsum(gap_before)[first], prepend=0) > 0
+    coarse = np.diff(np.cumsum(changes, axis=0)[first], axis=0, prepend=np.zeros((1, changes.shape[1])))
+    duration = np.ones(N) if duration is None else duration
+    problem = _Problem(Y[first], shapes, gaps, np.add.reduceat(duration, first))
     base, sizes = start, problem.sizes(coarse, None, base=start)
     for n in range(_BASE_SETTLE + _BASE_ROUNDS):
-        base, sizes = problem.base_and_sizes(coarse if n < _BASE_SETTLE else _changes(sizes), sizes, base)
+        problem.small = max(SMALL, _SMALL_AT_FIRST * (SMALL / _SMALL_AT_FIRST) ** (n / _BASE_SMALLER))
+        # Sizes below zero change too: they are what pulls the base down.
+        before = coarse if n < _BASE_SETTLE else np.diff(sizes, axis=0, prepend=sizes[:1])
+        base, sizes = problem.base_and_sizes(before, sizes, base, above)
     return base
 
 
 class _Problem:
     """Rows Y (N, r) as sizes of shapes B (K, r): one round of reweighted least squares at a time."""
 
-    def __init__(self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray) -> None:
+    def __init__(
+        self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, duration: FloatArray
+    ) -> None:
         self.Y, self.B, self.gaps = Y, shapes, gap_before
         self.gram = shapes @ shapes.T
         self.trust = np.ones(len(Y))  # (N,) weights of the rows
+        self.time = (duration / duration.mean())[:, None]  # (N, 1) d
+        self.small = SMALL  # μ
+        self.below: float | None = None  # weight of a squared size below zero; None: the loss of the quantile
 
     def sizes(
         self,
@@ -82,14 +125,14 @@ class _Problem:
     ) -> FloatArray:
         """(N, K) the next sizes above the base, which is 0 unless given; the first where `sizes` is None."""
         inverse, weight = self._eliminated(changes, sizes)
-        above = self.Y if base is None else self.Y - base
-        right = (self.trust[:, None] * (above @ self.B.T) - SMALL)[:, :, None]
+        rows = self.Y if base is None else self.Y - base
+        right = (self.trust[:, None] * (rows @ self.B.T) - self.small * self.time)[:, :, None]
         return _substitute(inverse, weight, np.ascontiguousarray(right))[:, :, 0]
 
     def base_and_sizes(
-        self, changes: FloatArray, sizes: FloatArray, base: FloatArray
+        self, changes: FloatArray, sizes: FloatArray, base: FloatArray, above: Above | None
     ) -> tuple[FloatArray, FloatArray]:
-        """The next base (r,) and sizes (N, K), solved for together.
+        """The next base (r,) in the half space `above`, and sizes (N, K), solved for together.
 
         Sizes are linear in the base, a = a₀ − A b, and the base is what the sizes leave of the mean row.
         """
@@ -98,13 +141,16 @@ class _Problem:
         inverse, weight = self._eliminated(changes, sizes)
         (N, r), K = self.Y.shape, len(self.B)
         right = np.empty((N, K, r + 1))
-        right[:, :, 0] = self.trust[:, None] * (self.Y @ self.B.T) - SMALL
+        right[:, :, 0] = self.trust[:, None] * (self.Y @ self.B.T) - self.small * self.time
         right[:, :, 1:] = self.trust[:, None, None] * self.B
         solved = _substitute(inverse, weight, right)
         without, per_base = solved[:, :, 0], solved[:, :, 1:]
         share = self.trust / self.trust.sum()
         system = (1 + _PULL) * np.eye(r) - self.B.T @ np.tensordot(share, per_base, axes=1)
         base = np.linalg.solve(system, share @ self.Y - share @ without @ self.B + _PULL * base)
+        if above is not None and (short := above.least - float(above.direction @ base)) > 0:
+            outwards = np.linalg.solve(system, above.direction)  # along it the objective grows least
+            base = base + outwards * (short / float(above.direction @ outwards))
         return base, without - per_base @ base
 
     def _eliminated(self, changes: FloatArray, sizes: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -114,8 +160,11 @@ class _Problem:
         weight[self.gaps] = 0
         penalty = np.full(changes.shape, _HELD)
         if sizes is not None:
-            slope = SMALL * ((1 - LOW_SHARE) / LOW_SHARE + 1)  # beyond the linear price, which stays
-            penalty += np.where(sizes < 0, slope / np.maximum(np.abs(sizes), _LEAST), 0.0)
+            slope = (
+                self.small * self.time * ((1 - LOW_SHARE) / LOW_SHARE + 1)
+            )  # beyond the linear price, which stays
+            per_square = slope / np.maximum(np.abs(sizes), _LEAST) if self.below is None else self.below
+            penalty += np.where(sizes < 0, per_square, 0.0)
         return _eliminate(self.gram, self.trust, weight, penalty), weight
 
 

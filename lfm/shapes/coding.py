@@ -5,6 +5,7 @@ exactly a sum of lines) and −log p(k, x_k) for each line used. p is learnt: si
 sources that switch at once cost little, and need no line of their own.
 """
 
+import heapq
 from typing import NamedTuple
 
 import numpy as np
@@ -78,24 +79,23 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
     prices = [(r - 1) / 2 * np.log1p(np.sum(code.size[code.line == k] ** 2)) for k in range(len(lines.price))]
     cost, used = code.cost.copy(), code.line.copy()
     kept = np.arange(len(lines.price))
-    while len(kept) > 1:
-        gains = []
-        for k in kept.tolist():
-            rows = np.flatnonzero((used == k).any(axis=1))
-            if len(rows) > _FEW:
-                continue
-            others = kept[kept != k]
-            without = lines.take(others).code(changes[rows])
-            gain = float(without.cost.sum() - cost[rows].sum()) - prices[k]
-            gains.append((gain, k, rows, others, without))
-        if not gains:
+    gains = [(-np.inf, k) for k in kept.tolist()]  # what each saves; an old value until it is the least
+    while len(kept) > 1 and gains:
+        _, k = heapq.heappop(gains)
+        rows = np.flatnonzero((used == k).any(axis=1))
+        if len(rows) > _FEW:
+            continue
+        others = kept[kept != k]
+        without = lines.take(others).code(changes[rows])
+        gain = float(without.cost.sum() - cost[rows].sum()) - prices[k]
+        if gains and gain > gains[0][0]:
+            heapq.heappush(gains, (gain, k))
+        elif gain >= 0:
             break
-        worst = min(gains, key=lambda gain: gain[0])
-        if worst[0] >= 0:
-            break
-        _, _, rows, kept, without = worst
-        cost[rows] = without.cost
-        used[rows] = np.where(without.line >= 0, kept[np.maximum(without.line, 0)], -1)
+        else:
+            kept = others
+            cost[rows] = without.cost
+            used[rows] = np.where(without.line >= 0, kept[np.maximum(without.line, 0)], -1)
     return kept
 
 

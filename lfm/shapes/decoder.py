@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from lfm.arrays import BoolArray, FloatArray
-from lfm.checks import check_gaps, checked_rows
+from lfm.checks import check_durations, check_gaps, check_real, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
-from lfm.shapes.amplitudes import find_base, solve_amplitudes
+from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
 from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
@@ -35,11 +35,14 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     min_noise : float, default 0
         The noise is taken as at least this, in the unit of X: for rows in which the sources follow something
         else, such as the voltage, by more than the meter's noise.
+    positive : array of shape (D,), default None
+        A direction in which the base and all shapes are positive, such as the voltage of loads that consume.
+        None: shapes are on the side of the mean of X, and the base is free.
 
     Attributes
     ----------
     components_ : array of shape (K, D)
-        The shapes s_k, each of length 1 and on the side of the mean of X.
+        The shapes s_k, each of length 1 and on the side of `positive`, or of the mean of X.
     amplitudes_ : array of shape (N, K)
         a_k(t) ≥ 0 of the rows that were fitted, in the unit of X.
     base_ : array of shape (D,)
@@ -56,7 +59,8 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Raises
     ------
     InvalidInputError
-        For an n_components that is no whole number from 1 up, or a gap_before that does not fit X.
+        For an n_components that is no whole number from 1 up; for a gap_before, duration or positive that do
+        not fit X.
 
     Examples
     --------
@@ -80,16 +84,31 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     left_over_: float
     at_noise_floor_: bool
 
-    def __init__(self, n_components: int | str = "auto", *, min_noise: float = 0.0) -> None:
+    def __init__(
+        self, n_components: int | str = "auto", *, min_noise: float = 0.0, positive: ArrayLike | None = None
+    ) -> None:
         self.n_components = n_components
         self.min_noise = min_noise
+        self.positive = positive
 
     @one_thread
-    def fit(self, X: ArrayLike, y: Any = None, *, gap_before: ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Fit to X (N, D), rows in time; gap_before (N,): True where a row does not follow the one before."""
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,  # noqa: ARG002
+        *,
+        gap_before: ArrayLike | None = None,
+        duration: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to X (N, D), rows in time.
+
+        `gap_before` (N,) is True where a row does not follow the one before, `duration` (N,) the time that
+        each row stands for, in any unit; None: all stand for the same.
+        """
         rows = checked_rows(self, X, ensure_min_samples=2)
         most = self._most()
         gaps = check_gaps(gap_before, len(rows))
+        time = check_durations(duration, len(rows))
         signal = find_signal(rows, gaps, min_noise=self.min_noise)
         self.noise_ = signal.noise
         self._basis = signal.basis
@@ -97,27 +116,32 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rounding = max(1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
         self._unit = max(signal.noise, self.min_noise, rounding)
         Y = rows @ self._basis / self._unit
-        self._find_lines(Y, gaps, most)
+        outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
+        above = self._above(outside)
+        self._find_lines(Y, gaps, most, Y.mean(axis=0) if above is None else above.direction)
         self._base = Y.mean(axis=0)
         if len(self._shapes):
             n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
             start = Y[quiet].mean(axis=0)
-            self._base = find_base(Y, self._shapes, gaps, self._changes(Y, gaps), start)
-        outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
+            changes = self._changes(Y, gaps)
+            self._base = find_base(Y, self._shapes, gaps, changes, start, duration=time, above=above)
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
-        self.amplitudes_ = self._sizes(Y, gaps) * self._unit
+        self.amplitudes_ = self._sizes(Y, gaps, time) * self._unit
         self._measure(rows)
         return self
 
     @one_thread
-    def transform(self, X: ArrayLike, *, gap_before: ArrayLike | None = None) -> FloatArray:
-        """The sizes (N, K) of the known shapes in new rows in time X (N, D), in the unit of X."""
+    def transform(
+        self, X: ArrayLike, *, gap_before: ArrayLike | None = None, duration: ArrayLike | None = None
+    ) -> FloatArray:
+        """The sizes (N, K) of the known shapes in new rows in time X (N, D), in the unit of X; see `fit`."""
         check_is_fitted(self)
         rows = checked_rows(self, X, reset=False)
         gaps = check_gaps(gap_before, len(rows))
-        return self._sizes(rows @ self._basis / self._unit, gaps) * self._unit
+        time = check_durations(duration, len(rows))
+        return self._sizes(rows @ self._basis / self._unit, gaps, time) * self._unit
 
     def inverse_transform(self, amplitudes: ArrayLike) -> FloatArray:
         """Base + A S (N, D): what rows with the sizes `amplitudes` (N, K) look like without noise."""
@@ -145,8 +169,23 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return int(self.n_components)
 
-    def _find_lines(self, Y: FloatArray, gaps: BoolArray, most: int | None) -> None:
-        """Keeps the whitening, the lines and their shapes in the basis, the largest `most` of them."""
+    def _above(self, outside: FloatArray) -> Above | None:
+        """Where the base is positive, in the basis; `outside` (D,) is the base's part outside of it."""
+        if self.positive is None:
+            return None
+        positive = check_real("positive", self.positive, ndim=1)
+        if len(positive) != len(outside) or not positive.any():
+            raise InvalidInputError(
+                f"positive must hold {len(outside)} numbers, one for each column of X, not all of them 0; "
+                f"got {len(positive)}"
+            )
+        return Above(positive @ self._basis, -float(positive @ outside) / self._unit)
+
+    def _find_lines(self, Y: FloatArray, gaps: BoolArray, most: int | None, side: FloatArray) -> None:
+        """Keeps the whitening, the lines and their shapes in the basis, the largest `most` of them.
+
+        Shapes point to the side of `side` (r,).
+        """
         r = Y.shape[1]
         changes = np.diff(Y, axis=0)[~gaps[1:]]
         self._whiten = np.eye(r)
@@ -173,8 +212,8 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             use = [np.sum(np.abs(code.size[code.line == k])) for k in range(len(self._lines.price))]
             self._lines = self._lines.take(np.sort(np.argsort(-np.array(use), kind="stable")[:most]))
         unwhitened = self._lines.direction @ np.linalg.inv(self._whiten)
-        side = np.where(unwhitened @ Y.mean(axis=0) < 0, -1.0, 1.0)
-        self._length = side * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
+        sign = np.where(unwhitened @ side < 0, -1.0, 1.0)
+        self._length = sign * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
         self._shapes = unwhitened / self._length[:, None]
 
     def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
@@ -194,11 +233,12 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return change
 
-    def _sizes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
+    def _sizes(self, Y: FloatArray, gaps: BoolArray, time: FloatArray) -> FloatArray:
         """(N, K) sizes above the base, in units of the noise."""
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
-        sizes = solve_amplitudes(Y, self._shapes, gaps, self._changes(Y, gaps), self._base)
+        changes = self._changes(Y, gaps)
+        sizes = solve_amplitudes(Y, self._shapes, gaps, changes, self._base, duration=time)
         return np.maximum(sizes, 0.0)
 
     def _measure(self, rows: FloatArray) -> None:

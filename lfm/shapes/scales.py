@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray
-from lfm.checks import check_real, check_weight
-from lfm.errors import InvalidInputError
+from lfm.checks import check_durations, check_weight
 from lfm.runs import runs_of_ones
 from lfm.shapes.parts import check_track
 
@@ -65,10 +64,8 @@ def split_scales(
     [500, 4200]
     """
     track = check_track(track, resolution)
-    duration = check_real("duration", duration, ndim=1)
+    duration = check_durations(duration, len(track))
     check_weight("pause", pause)
-    if duration.shape != track.shape or (duration <= 0).any():
-        raise InvalidInputError(f"duration must hold {len(track)} numbers above 0, one for each row of track")
     valley = find_valley(track, duration, resolution=resolution) if times > 0 else None
     if valley is None or valley.depth < _DEPTH:
         return [track]

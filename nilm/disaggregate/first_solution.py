@@ -129,7 +129,15 @@ def explain(
         if way.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
             notes.extend(words)
             return Explained(name, solution, None, nothing)
-    found = vary(X, gaps, voltage_v, duration_s=duration_s, components=way.components, notes=notes)
+    found = vary(
+        X,
+        gaps,
+        voltage_v,
+        duration_s=duration_s,
+        components=way.components,
+        feeds_in=feeds_in,
+        notes=notes,
+    )
     amplitude = found.amplitude if len(found.shapes) else None
     return Explained(SHAPES, found.solution, amplitude, found.shapes)
 

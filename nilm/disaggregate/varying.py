@@ -63,15 +63,18 @@ def vary(
     *,
     duration_s: FloatArray,
     components: int | str,
+    feeds_in: bool,
     notes: list[str],
 ) -> Varying:
     """The explanation of X (N, D) by a base, on/off appliances and loads that vary.
 
-    `duration_s` (N,) is the time that each row stands for.
+    `duration_s` (N,) is the time that each row stands for. Unless the house `feeds_in`, everything consumes.
     """
     most = max(components - 1, 1) if isinstance(components, int) else "auto"
     try:
-        model = ShapeDecoder(n_components=most, min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
+        positive = None if feeds_in else voltage_v
+        model = ShapeDecoder(most, min_noise=LEAST_CHANGE_A, positive=positive)
+        model.fit(X, gap_before=gaps, duration=duration_s)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
     tracks = _fans_joined(_in_watts(model, voltage_v), voltage_v, duration_s)

@@ -75,3 +75,26 @@ def test_numbers_of_shapes_out_of_range_are_refused(bad: object) -> None:
 @parametrize_with_checks([ShapeDecoder()])
 def test_scikit_learns_own_checks(estimator, check) -> None:
     check(estimator)
+
+
+def test_shapes_and_base_are_positive_where_asked() -> None:
+    rng = np.random.default_rng(4)
+    voltage = np.sin(2 * np.pi * np.arange(16) / 16)
+    other = np.cos(2 * np.pi * np.arange(16) / 16) - 0.3 * voltage  # feeds in while it is on
+    size = np.repeat(rng.uniform(0, 50, 40) * (np.arange(40) % 2), 25)
+    X = np.outer(size, other) + 20 * voltage + 0.01 * rng.standard_normal((1000, 16))
+    model = ShapeDecoder(positive=voltage).fit(X)
+    assert (model.components_ @ voltage > 0).all()
+    assert model.base_ @ voltage >= -1e-6
+
+
+@pytest.mark.parametrize("options", [{"positive": np.ones(3)}, {"positive": np.zeros(16)}])
+def test_a_direction_that_does_not_fit_is_refused(options: dict) -> None:
+    with pytest.raises(InvalidInputError, match="positive must hold 16 numbers"):
+        ShapeDecoder(**options).fit(np.random.default_rng(0).standard_normal((50, 16)))
+
+
+@pytest.mark.parametrize("duration", [np.ones(3), np.zeros(50), np.full(50, np.nan)])
+def test_durations_that_do_not_fit_are_refused(duration: np.ndarray) -> None:
+    with pytest.raises(InvalidInputError, match="duration"):
+        ShapeDecoder().fit(np.random.default_rng(0).standard_normal((50, 16)), duration=duration)

@@ -58,7 +58,9 @@ def test_a_single_load_that_varies_all_week_is_one_appliance() -> None:
     rng = np.random.default_rng(3)
     size = np.abs(200 + np.cumsum(rng.standard_normal(N) * 8))
     X = np.outer(size, LAMP) + 0.01 * rng.standard_normal((N, D))
-    found = vary(X, np.zeros(N, bool), V, duration_s=np.full(N, 120.0), components="auto", notes=[])
+    found = vary(
+        X, np.zeros(N, bool), V, duration_s=np.full(N, 120.0), components="auto", feeds_in=False, notes=[]
+    )
     assert len(found.shapes) + found.solution.K == 2  # and the base
     power = found.amplitude[:, 0] * np.mean(found.shapes[0] * V) + np.mean(found.solution.W[0] * V)
     on = found.amplitude[:, 0] > 0
