@@ -76,13 +76,38 @@ def disaggregate(
     warm_start: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> Disaggregation:
-    """The appliances in current_a (N, D) amperes, one mains cycle per row, voltage_v (D,) or (N, D) volts.
+    """The appliances in a house's current: who was on when, what each draws, and how sure that is.
 
-    `start_utc` (N,) tells gaps between rows; without it every row follows the one before. `duration_s` (N,)
-    is the time that each row stands for, `interval_s` where it is None.
-    `fit_for_use` (N,) False leaves a row out of the fit; it is decoded afterwards where it is close to a
-    state that was seen. Rows with NaN are left out altogether. `components` is an upper bound or "auto";
-    `warm_start` (K, D) are waveforms to try before the estimator.
+    Parameters
+    ----------
+    current_a, voltage_v : arrays of shape (N, D), or (D,) for a voltage that is the same in all rows
+        Amperes and volts, one mains cycle per row. Rows with NaN in the current are left out.
+    components, estimator, prior : int of at least 1 or "auto"; str, default "auto"; str, default "house"
+        The most appliances, who finds the first solution, what chooses among equivalent ones (or "paper").
+    interval_s, seed : float above 0, default 120 (seconds between rows), and int from 0 on, default 0
+    start_utc, duration_s : arrays of shape (N,), optional
+        When each row begins (default: each follows the one before), and seconds that it lasts (interval_s).
+    fit_for_use : array of bool, shape (N,), optional
+        False leaves a row out of the fit; it is decoded afterwards where it is close to a known state.
+    warm_start, callback : array of shape (K, D), and callable, optional
+        Waveforms in amperes to try first; who is called as callback(round, objective), rounds from 1 on.
+
+    Returns
+    -------
+    Disaggregation
+        The estimator's answer, the hop from it, and what is known of every appliance.
+
+    Raises
+    ------
+    NothingUsableError, OptionError
+        Where fewer than two rows are fit for use; where an argument has the wrong shape or an unknown value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cycle, on = np.sin(np.pi * np.arange(32) / 16), np.arange(200) % 40 < 10
+    >>> disaggregate(np.outer(2 + 10 * on, cycle), 325 * cycle).watts.round().tolist()  # 2 A, at times 12 A
+    [325.0, 1625.0]
     """
     current, voltage = _checked(current_a, voltage_v)
     length = _durations(duration_s, interval_s, len(current))
