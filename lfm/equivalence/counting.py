@@ -273,6 +273,11 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUD
     BaseCount
         The number, or two proven bounds of it.
 
+    Raises
+    ------
+    InvalidInputError
+        Where the vectors are not whole numbers, or a unit vector times the denominator is not among them.
+
     Examples
     --------
     >>> import lfm
