@@ -7,9 +7,9 @@ stretches lies a gap, in which nothing is known: no run of an appliance crosses 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 
-FloatArray = NDArray[np.float64]
 TimeArray = NDArray[np.datetime64]
 
 GAP_S = 1.0  # a shorter hole is no gap: one recording ends and the next begins within it

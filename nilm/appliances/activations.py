@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.results import Activation, TimeArray
 from nilm.timeline import J_PER_KWH, ends, gaps_before
-
-FloatArray = NDArray[np.float64]
 
 ENERGY_DECIMALS = 6  # kWh are stated to the milliwatt-hour
 _DAY_S = 86_400

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 
-FloatArray = NDArray[np.float64]
-
 ONLY_NOISE = "What is left over is only noise: no more than the meter's own, at any time of the week."
-_SMOOTHED = 5  # readings: what lasts longer than a switch
+_SMOOTHED = 5  # readings in a running median: more than a switch takes
 
 
 def left_over_words(found: Disaggregation, names: Sequence[str], duration_s: FloatArray) -> tuple[str, ...]:
