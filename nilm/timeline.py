@@ -14,6 +14,7 @@ TimeArray = NDArray[np.datetime64]
 
 GAP_S = 1.0  # a shorter hole is no gap: one recording ends and the next begins within it
 J_PER_KWH = 3.6e6
+DAY_S = 86_400.0
 
 
 def seconds(time: TimeArray) -> FloatArray:

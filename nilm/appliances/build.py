@@ -27,9 +27,8 @@ from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Activation, Appliance, TimeArray
-from nilm.timeline import gaps_before, share_of_time
+from nilm.timeline import DAY_S, gaps_before, share_of_time
 
-_DAY_S = 86_400.0
 EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
 
 
@@ -113,7 +112,7 @@ def look_of(load: Load, match: SubmeterMatch | None, *, observed_s: float) -> Lo
         kind=load.kind,
         active_w=load.active_w,
         current_a=load.current_a,
-        habits=habits_of(load.activations, days=observed_s / _DAY_S),
+        habits=habits_of(load.activations, days=observed_s / DAY_S),
         spread=round(float(size.std()) / mean, 4) if mean > 0 else 0.0,
         inrush=load.start.inrush if load.start is not None else None,
         submeter=match.name if match is not None else None,

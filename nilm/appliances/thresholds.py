@@ -108,6 +108,8 @@ class ApplianceThresholds(NamedTuple):
     moments: float = 0.02
     """What is left over lies in moments where at most this share of the readings holds most of it. Origin:
     set by hand; about as many readings hold a switch."""
+    smoothed_readings: int = 5
+    """Readings in the running median that leaves out switches. Origin: a switch falls into one or two."""
     not_there: float = 0.2
     """What is left over counts as absent below this share of its usual maximum. Origin: set by hand."""
     mostly_off: float = 0.6

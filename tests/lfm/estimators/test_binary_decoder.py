@@ -170,8 +170,8 @@ def test_the_floor_is_what_noise_leaves_inside_and_a_little_more():
         inside.append(np.sum((one.Y - Z @ np.linalg.lstsq(Z, one.Y)[0]) ** 2))
         floors.append(one.floor)
     assert np.all(np.array(inside) <= floors)
-    spread = np.sqrt(2 / (145 * 5))  # of a mean of so many squares
-    assert np.mean(floors) < np.mean(inside) * (1 + 9 * spread)
+    spread = 0.4**2 * np.sqrt(2 * 145 * 5)  # of a sum of so many squares of the noise
+    assert (np.mean(floors) - np.mean(inside)) / spread == pytest.approx(6, abs=0.8)
 
 
 def test_dimensions_below_the_noise_are_not_counted():

@@ -141,3 +141,13 @@ def test_a_perfect_fit_leaves_nothing_to_seed_from():
     same = search._with_new_feature(state)
     np.testing.assert_array_equal(same.Z, Z)
     np.testing.assert_array_equal(same.q.first, X[:1])
+
+
+@pytest.mark.parametrize("rise", [0.9, 1.1])
+def test_a_climb_ends_where_the_bound_rises_by_less_than_its_share(monkeypatch, rise):
+    """Bounds −1000, −500, and then a rise of a little less, or more, than a hundredth of that."""
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 6)))
+    search = _Search(X, 4, 3, 0.01, np.random.default_rng(0))
+    bounds = iter([-1000.0, -500.0, -500.0 + 5 * rise])
+    monkeypatch.setattr(State, "bound", lambda *_: next(bounds))
+    assert search._climb(_start(X, 4, np.random.default_rng(0)), Rounds(None)) == (rise < 1)

@@ -49,3 +49,11 @@ def test_rows_that_pull_one_way_are_all_chosen():
     z = steepest_column(A, np.random.default_rng(1))
     assert np.all(z[::2] == z[0])
     assert np.all(z[1::2] == 1 - z[0])
+
+
+@pytest.mark.parametrize(("rises", "sweeps"), [([1e9, 1e9, 0.0, 1e9], 3), ([0.0], 1), ([1e9] * 200, 100)])
+def test_sweeps_end_where_they_gain_little_or_are_a_hundred(monkeypatch, rises, sweeps):
+    left = list(rises)
+    monkeypatch.setattr("lfm.estimators.steepest_column._sweep", lambda *_: left.pop(0))
+    steepest_column(np.random.default_rng(0).standard_normal((5, 2)), np.random.default_rng(0))
+    assert len(rises) - len(left) == sweeps
