@@ -171,7 +171,8 @@ def test_the_floor_is_what_noise_leaves_inside_and_a_little_more():
         floors.append(one.floor)
     assert np.all(np.array(inside) <= floors)
     spread = 0.4**2 * np.sqrt(2 * 145 * 5)  # of a sum of so many squares of the noise
-    assert (np.mean(floors) - np.mean(inside)) / spread == pytest.approx(6, abs=0.8)
+    # Six, less what more of the noise lies in the leading directions than `_noise` knows to second order.
+    assert 4 < (np.mean(floors) - np.mean(inside)) / spread < 6.5
 
 
 def test_dimensions_below_the_noise_are_not_counted():
