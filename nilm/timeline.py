@@ -63,6 +63,21 @@ def gaps_before(start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float =
     return np.asarray(hole > slack_s)
 
 
+def row_durations(duration_s: ArrayLike | None, interval_s: float, n_rows: int) -> FloatArray:
+    """(n_rows,) seconds that each row stands for, `interval_s` where none are given.
+
+    OptionError unless duration_s holds one number above 0 for each row.
+    """
+    if duration_s is None:
+        return np.full(n_rows, float(interval_s))
+    length = np.asarray(duration_s, dtype=np.float64)
+    if length.shape != (n_rows,) or not (np.isfinite(length) & (length > 0)).all():
+        raise OptionError(
+            f"duration_s must hold one number above 0 for each of the {n_rows} rows; got shape {length.shape}"
+        )
+    return length
+
+
 def share_of_time(on: ArrayLike, duration_s: FloatArray) -> float:
     """The share, 0 to 1, of the rows' time in which `on` (N,) is true; 0 where there are no rows."""
     total = float(duration_s.sum())
