@@ -157,10 +157,33 @@ def noticed(mutant: Mutant, folder: Path, cpu_s: int) -> bool:
     stamp = path.stat()
     try:
         path.write_text(mutated(original, mutant.number), "utf-8")
+        forget_compiled_callers(mutant.module, folder)
         return fails(mutant.module, folder, cpu_s)
     finally:
         path.write_text(original, "utf-8")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # what was compiled before stays valid
+        forget_compiled_callers(mutant.module, folder)
+
+
+def forget_compiled_callers(module: Path, folder: Path) -> None:
+    """Deletes the machine code of every module that imports a module with compiled functions.
+
+    numba keeps machine code on disk for each file. It holds what the file's functions call in other files,
+    and numba does not look whether those have changed: callers would run the code before the mutant, or after
+    it still the mutant.
+    """
+    if "@compiled" not in (folder / module).read_text("utf-8"):
+        return
+    room = {path: path.read_text("utf-8") for path in (folder / module.parts[0]).rglob("*.py")}
+    stale, waiting = set(), [folder / module]
+    while waiting:
+        name = ".".join(waiting.pop().relative_to(folder).with_suffix("").parts)
+        importers = {path for path, text in room.items() if f"from {name} import" in text}
+        waiting += importers - stale
+        stale |= importers
+    for path in stale:
+        for code in (path.parent / "__pycache__").glob(f"{path.stem}.*.nb[ci]"):
+            code.unlink()
 
 
 def main() -> None:

@@ -5,7 +5,8 @@
 One column for each commit, and one for the files as they are now. Everything is read from the source; nothing
 is imported. The longest chain is the longest way from module to module along imports (imports inside
 functions and for type checkers count too). A test is a function, whatever the number of its parameters.
-A number in capitals may be a threshold, a size or a unit; a record of thresholds says what each decides.
+A number in capitals may be a threshold, a size or a unit; where a file compares with it, it decides
+something. A record of thresholds says what each of its numbers decides.
 """
 
 import argparse
@@ -79,14 +80,26 @@ def records(tree: ast.Module) -> int:
     return sum(name.endswith(("Thresholds", "Budgets")) for name in names)
 
 
-def has_numbers(tree: ast.Module) -> bool:
-    """Whether a name in capitals is a number."""
+def numbers(tree: ast.Module) -> set[str]:
+    """The names in capitals that are numbers."""
+    found = set()
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        names = [t.id for t in targets if isinstance(t, ast.Name)]
-        if any(n.isupper() for n in names) and is_number(getattr(node, "value", None)):
-            return True
-    return False
+        if is_number(getattr(node, "value", None)):
+            found |= {t.id for t in targets if isinstance(t, ast.Name) and t.id.isupper()}
+    return found
+
+
+def decides(tree: ast.Module) -> bool:
+    """Whether a module compares something with one of its own numbers in capitals, outside of any record."""
+    compared = {
+        inner.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name)
+    }
+    return bool(numbers(tree) & compared)
 
 
 def code_lines(function: ast.FunctionDef) -> int:
@@ -129,7 +142,8 @@ def measures(root: Path) -> dict[str, str]:
         "longest chain of imports": str(len(longest_chain(graph))),
         "modules with one importer": str(sum(n == 1 for n in importers.values())),
         f"functions over {LONG} lines": str(len(functions)),
-        "files with a number in capitals": str(sum(has_numbers(tree) for tree in modules.values())),
+        "files with a number in capitals": str(sum(bool(numbers(tree)) for tree in modules.values())),
+        "files that compare with one of their own": str(sum(decides(tree) for tree in modules.values())),
         "records of thresholds": str(sum(records(tree) for tree in modules.values())),
         "lines of code": f"{sum(lines[room] for room in ROOMS):,}",
         "lines of tests, of benchmarks": f"{lines['tests']:,}, {lines['benchmarks']:,}",

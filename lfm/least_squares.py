@@ -36,6 +36,11 @@ def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None
     LeastSquares
         (W, rank); W has the smallest norm where columns of Z are dependent.
 
+    Raises
+    ------
+    InvalidInputError
+        Where Z or X is not a matrix of real numbers, or their numbers of rows differ.
+
     Examples
     --------
     >>> import lfm

@@ -228,7 +228,7 @@ class BernoulliZ(Prior):
     """weight × the number of ones: features are off most of the time. A column that is always on is free.
 
     An always-on column says nothing about when it is on. Priced by its rows, it would outweigh everything
-    else (docs/decisions/0030).
+    else.
 
     Parameters
     ----------

@@ -26,6 +26,11 @@ def runs_of_ones(column: NDArray[Any], gap_before: BoolArray | None = None) -> l
     list of (int, int)
         Python integers, so that `column[first:end]` is the run.
 
+    Raises
+    ------
+    InvalidInputError
+        Where column has more than one dimension, or gap_before is not one boolean per row.
+
     Examples
     --------
     >>> import numpy as np

@@ -30,13 +30,15 @@ from nilm.errors import InputFileError
 log = logging.getLogger(__name__)
 
 EDGE_BYTES = 64 * 1024
-MADE_ANEW = "delete it, the next run writes it anew"  # the cure for a file that holds nobody's own work
+MADE_ANEW = "delete it, the next run writes it anew"  # the cure for a file that a program makes
+KEPT_BY_HAND = (
+    "correct it, or put a copy from before in its place"  # the cure for a file with a person's work
+)
 _NOT_NPZ = (  # what numpy and zipfile raise for a file that is damaged, or is none of theirs
     *(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError, MemoryError, RecursionError),
     *(SyntaxError, NotImplementedError, RuntimeError, OverflowError, tokenize.TokenError, struct.error),
     *(zipfile.BadZipFile, zlib.error),
 )
-KEPT_BY_HAND = "correct it, or put a copy from before in its place"  # and for one that does
 
 
 def canonical_json(value: Any) -> str:

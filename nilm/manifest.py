@@ -129,11 +129,6 @@ def recorded(manifest: Path, step_name: str) -> Entry:
     return entry
 
 
-def recorded_outputs(manifest: Path, step_name: str) -> list[Path]:
-    """The files that a step recorded as its outputs; InputFileError if the manifest lacks the step."""
-    return [manifest.parent / name for name in recorded(manifest, step_name).outputs]
-
-
 def replace_outputs(manifest: Path, step: Step, files: Mapping[str, bytes], *, result: Any = None) -> None:
     """Put a step's files beside the manifest so that no half-written one is ever visible.
 

@@ -120,7 +120,7 @@ class WeekPipeline:
         return why_redo(self.paths.manifest, self._the_week({s.name: s.inputs() for s in self.steps}))
 
     def ingest(self, show: Show = silent) -> WeekQuality:
-        """What the week's rows hold and lacks, after they were made current."""
+        """What the week's rows hold and what they lack, after they were made current."""
         return ingest_week(
             self.paths,
             sampling=self.options.sampling,

@@ -7,13 +7,14 @@ stretches lies a gap, in which nothing is known: no run of an appliance crosses 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 
-FloatArray = NDArray[np.float64]
 TimeArray = NDArray[np.datetime64]
 
 GAP_S = 1.0  # a shorter hole is no gap: one recording ends and the next begins within it
 J_PER_KWH = 3.6e6
+DAY_S = 86_400.0
 
 
 def seconds(time: TimeArray) -> FloatArray:
@@ -60,6 +61,21 @@ def gaps_before(start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float =
             "in order of time: sort them and drop what overlaps"
         )
     return np.asarray(hole > slack_s)
+
+
+def row_durations(duration_s: ArrayLike | None, interval_s: float, n_rows: int) -> FloatArray:
+    """(n_rows,) seconds that each row stands for, `interval_s` where none are given.
+
+    OptionError unless duration_s holds one number above 0 for each row.
+    """
+    if duration_s is None:
+        return np.full(n_rows, float(interval_s))
+    length = np.asarray(duration_s, dtype=np.float64)
+    if length.shape != (n_rows,) or not (np.isfinite(length) & (length > 0)).all():
+        raise OptionError(
+            f"duration_s must hold one number above 0 for each of the {n_rows} rows; got shape {length.shape}"
+        )
+    return length
 
 
 def share_of_time(on: ArrayLike, duration_s: FloatArray) -> float:

@@ -12,6 +12,8 @@ from nilm.week.files import ACTIVATION_COLUMNS, APPLIANCE_COLUMNS
 from nilm.week.tables import POWER
 
 ROOT = Path(__file__).parents[1]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NOTES = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,6 +51,39 @@ def map_of_the_paper() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("name", quoted(NOTES, r"(lfm|nilm)(\.\w+)+(\([^)]*\))?"))
 def test_every_name_in_the_notes_exists(name: str) -> None:
     assert resolve(name.split("(")[0]) is not None
+
+
+@pytest.mark.parametrize("name", quoted(ARCHITECTURE, r"(lfm|nilm|flows)(\.\w+)+"))
+def test_every_name_in_the_architecture_exists(name: str) -> None:
+    assert resolve(name) is not None
+
+
+@pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture", "contributing"])
+def test_every_folder_and_file_that_a_page_names_exists(page: str) -> None:
+    named = quoted(page, r"(lfm|nilm|flows|tests|docs|benchmarks)(/[\w.]+)+")
+    assert named
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_every_folder_of_code_is_in_the_architecture() -> None:
+    """By its path, or by its name in the row of the folder that it lies in."""
+    rows = [line for line in ARCHITECTURE.splitlines() if line.startswith("| `")]
+    folders = {
+        path.parent.relative_to(ROOT)
+        for room in ("lfm", "nilm", "flows")
+        for path in (ROOT / room).rglob("*.py")
+    }
+    deep = [folder for folder in folders if len(folder.parts) > 1]
+    missing = [
+        folder.as_posix()
+        for folder in deep
+        if not any(
+            f"`{folder.as_posix()}`" in row
+            or (f"`{folder.parent.as_posix()}`" in row and f"`{folder.name}`" in row)
+            for row in rows
+        )
+    ]
+    assert not missing
 
 
 @pytest.mark.parametrize("name", quoted(NOTES, r"\S*test_\w+\.py(::\w+)?"))

@@ -243,7 +243,8 @@ def _lower_bound(vectors: IntArray, weights: IntArray, log_largest: float, max_f
     merged, classes = np.unique(_upright(rest), axis=0, return_inverse=True)
     sizes = np.bincount(classes, weights=weights[~unit]).astype(np.int64)
     contracted = _count(merged, sizes, log_largest, max_flats, depth - 1).n
-    # Instead of that column, a class of such a basis may give two of its own, which span it together.
+    # A basis may also lack that unit vector. Then one class gives two of its vectors, which span the same
+    # plane as one of them and the unit vector.
     pairs = sizes**2 - np.bincount(classes, weights=weights[~unit] ** 2).astype(np.int64)  # twice as many
     doubled = min(contracted * (K - 1) * int(p) // (2 * int(s)) for p, s in zip(pairs, sizes, strict=True))
     return int(max(by_volume, contracted * int(weights[unit].sum()) + doubled))
@@ -272,6 +273,11 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUD
     -------
     BaseCount
         The number, or two proven bounds of it.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the vectors are not whole numbers, or a unit vector times the denominator is not among them.
 
     Examples
     --------

@@ -11,6 +11,15 @@ from lfm.checks import check_binary
 class Pdc(enum.Enum):
     """How feature i binds feature j in every row: the pairwise dependency conditions of Theorem 4.
 
+    Attributes
+    ----------
+    DISJOINT
+        Never both on (PDC1).
+    IMPLIES
+        Where i is on, j is on (PDC2).
+    IMPLIED_BY
+        Where i is off, j is off (PDC3).
+
     Examples
     --------
     >>> import lfm

@@ -17,9 +17,6 @@ from lfm.compiled import compiled
 from lfm.equivalence.ranks import check_independent, distinct_rows, independent_rows, inverse_modulo, primes
 from lfm.equivalence.thresholds import BUDGETS
 
-# Below this the row coordinates of any Z fit into int64 with room to spare.
-_VECTORISED_INDEX = 2**31
-
 
 @compiled
 def _determinant_modulo(matrix: IntArray, p: int) -> int:
@@ -153,7 +150,7 @@ def row_lattice(distinct: BinaryArray) -> RowLattice:
     while True:
         H = np.array(basis, dtype=object)
         index = math.prod(np.diag(H))
-        if index < _VECTORISED_INDEX:
+        if index < BUDGETS.vectorised_index:
             A, inside = _coordinates(H, rows)
             if inside.all():
                 return RowLattice(H, index, A)

@@ -1,4 +1,4 @@
-"""Every integer u with f(Zu) ≤ F, and the word whether that is all of them.
+"""Every integer u with f(Zu) ≤ F, and whether the search was complete.
 
 f(Zu) = ½(uᵀGu − uᵀZᵀ1) with G = ZᵀZ (Eq. 5) is at most F exactly where ‖Ru − c‖² ≤ ‖c‖² + 2F, with G = RᵀR
 and c = ½R⁻ᵀZᵀ1: an ellipsoid full of integer points. Schnorr-Euchner depth-first enumeration visits each of
@@ -142,7 +142,7 @@ def _next_value(k: int, y: IntArray, step: IntArray) -> None:
 def _decided(
     k: int, y: IntArray, rows: IntArray, first: IntArray, weights: IntArray, known: int, limit: int
 ) -> int:
-    """What f has of the rows that y_k decides, and of those before it (`known`); only until above limit."""
+    """`known` plus the part of f in the rows that y_k decides; the sum stops once it is above the limit."""
     for r in range(first[k], first[k + 1]):
         entry = 0
         for j in range(k, len(y)):

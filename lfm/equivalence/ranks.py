@@ -144,16 +144,18 @@ def column_dependences(Z: ArrayLike) -> list[Dependence]:
         chosen = independent_rows(rows, p)
         if len(chosen) == K:
             return []
-        free_of = independent_rows(np.ascontiguousarray(rows[chosen].T), p)  # columns, by their first rows
-        block = rows[np.ix_(chosen, free_of)]
+        independent = independent_rows(np.ascontiguousarray(rows[chosen].T), p)  # the first such columns
+        block = rows[np.ix_(chosen, independent)]
         found = []
-        for j in sorted(set(range(K)) - set(free_of.tolist())):
+        for j in sorted(set(range(K)) - set(independent.tolist())):
             x = _solve_exactly(block, rows[chosen, j])
             scale = math.lcm(*(c.denominator for c in x))
             numerators = np.array([int(c * scale) for c in x], dtype=np.int64)
-            if np.any(rows[:, free_of] @ numerators != scale * rows[:, j]):
+            if np.any(rows[:, independent] @ numerators != scale * rows[:, j]):
                 break  # the rank over the integers is higher than modulo p
-            found.append(Dependence(j, tuple((int(k), c) for k, c in zip(free_of, x, strict=True) if c != 0)))
+            found.append(
+                Dependence(j, tuple((int(k), c) for k, c in zip(independent, x, strict=True) if c != 0))
+            )
         else:
             return found
     raise InvalidInputError("Z has minors divisible by two large primes; its rank could not be determined")

@@ -18,6 +18,9 @@ class EquivalenceBudgets(NamedTuple):
     early_per_level: int = 64
     """Rows of Z that are checked early, for each level of the search. Origin: set by hand; any may be left
     out."""
+    vectorised_index: int = 2**31
+    """Lattice index below which all rows are tested at once. Origin: their coordinates then fit into int64
+    with room to spare."""
     minors: int = 8
     """Minors whose common divisor bounds the lattice index. Origin: more of them rarely lower it."""
 

@@ -9,8 +9,8 @@ min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the al
    smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two, and the
    columns nearest to the space out of all that the starts have ended in.
 3. Alternation of the exact Z step with least squares for W, until Z stands still.
-4. Until the noise floor is reached: drop the feature that is missed least, seed a new one from the residual,
-   alternate again, keep what is better.
+4. Until the noise floor is reached: drop the feature whose removal costs least, seed a new one from the
+   residual, alternate again, keep what is better.
 5. Of the equivalent solutions one whose Z has the smallest lattice index, as Z of a true model has 1.
 """
 
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, float]:
-    """The variance σ² of the noise, and how much of its energy leans on the leading singular directions.
+    """The variance σ² of the noise, and how much of its energy lies in the leading singular directions.
 
     `squares` are the leading squared singular values of X (N, D), `outside` the energy of the others. In the
     spiked model a signal s² shows as (s² + Nσ²)(s² + Dσ²)/s²: the term NDσ⁴/s² is noise that the SVD has
@@ -167,7 +167,7 @@ class BinaryDecoder(LatentFeatureEstimator):
 
 
 class _Search:
-    """The best Z so far in the space of the leading singular vectors, and the ways to better ones."""
+    """The best Z so far in the space of the leading singular vectors, and the starts that may better it."""
 
     def __init__(
         self, X: FloatArray, K: int, max_iter: int, rng: np.random.Generator, rounds: Rounds
@@ -227,7 +227,7 @@ class _Search:
         logger.info("residual %.4g inside the space, noise floor %.4g", self.inside, self.floor)
 
     def _least_missed(self, place: int) -> int:
-        """The feature in that `place` when ordered by what its removal costs."""
+        """The feature whose removal costs least (`place` 0), second least (1) and so on."""
         Z = self.Z.astype(np.float64)
         W = least_squares(self.Z, self.Y).W
         precision = np.diag(np.linalg.pinv(Z.T @ Z, hermitian=True))

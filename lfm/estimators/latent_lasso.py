@@ -146,7 +146,7 @@ class LatentLasso(LatentFeatureEstimator):
 def _settled(Z: BinaryArray, X: FloatArray) -> Solution:
     """Z with W of least squares, after bits of Z were flipped and W refitted in turn while the residual fell.
 
-    The columns kept have stood in an active set that explained X together with others, which are gone.
+    The columns were fitted together with others, which have been dropped since.
     """
     Z = Z.copy()
     while True:

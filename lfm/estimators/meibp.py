@@ -8,7 +8,7 @@ From a random start rows and features are updated in turn until the bound stands
 maximum, mostly with two features that share one column of Z, or with parts of one feature added to others.
 So moves follow (decision 0131), each followed by updates and kept only if the bound has risen: columns
 exchanged for unions, common parts and differences of pairs where those fit better together; or a new feature
-seeded from what is left of X, and the feature that is missed least taken out again.
+seeded from what is left of X, and the feature whose removal costs least taken out again.
 """
 
 import math
@@ -186,7 +186,7 @@ class _Search:
         return state.with_features(Z, first, self.X)
 
     def _with_new_feature(self, state: State) -> State:
-        """The state with a feature seeded from what is left of X, and without the one that is missed least.
+        """The state with a feature seeded from what is left of X; the one whose removal costs least is gone.
 
         The seed is the direction of a row, drawn in proportion to its squared residual.
         """

@@ -26,7 +26,7 @@ class EstimatorThresholds(NamedTuple):
     worth_an_exchange: float = 1e-3
     """Share of ‖X − ZW‖² that an exchange of columns must gain. Origin: set by hand."""
     least_residual: float = 1e-4
-    """Share of ‖X‖² that the residual is taken for at least. Origin: below it an exchange is worth less than
+    """The residual counts as at least this share of ‖X‖². Origin: below it an exchange is worth less than
     what rounding and `ridge` make."""
     ridge: float = 1e-9
     """Added to ZᵀZ, as a share of its mean diagonal. Origin: dependent columns then divide by little, not by

@@ -53,10 +53,10 @@ def solve_amplitudes(
     `changes` (N, K) are a first guess of Δa, `duration` (N,) the time that each row stands for.
     """
     sizes = np.empty(changes.shape)
-    duration = np.ones(len(Y)) if duration is None else duration
+    time = np.ones(len(Y)) if duration is None else duration / duration.mean()
     for begin in range(0, len(Y), _STRETCH):
         rows = slice(begin, begin + _STRETCH)
-        problem = _Problem(Y[rows] - base, shapes, gap_before[rows], duration[rows])
+        problem = _Problem(Y[rows] - base, shapes, gap_before[rows], time[rows])
         found = problem.sizes(changes[rows], None)
         problem.below = _NONE_BELOW
         for n in range(_SETTLE + _ROUNDS):
@@ -92,8 +92,8 @@ def find_base(
     # What comes before a row here is all that came since the row here before it.
     gaps = np.diff(np.cumsum(gap_before)[first], prepend=0) > 0
     coarse = np.diff(np.cumsum(changes, axis=0)[first], axis=0, prepend=np.zeros((1, changes.shape[1])))
-    duration = np.ones(N) if duration is None else duration
-    problem = _Problem(Y[first], shapes, gaps, np.add.reduceat(duration, first))
+    time = np.add.reduceat(np.ones(N) if duration is None else duration, first)
+    problem = _Problem(Y[first], shapes, gaps, time / time.mean())
     base, sizes = start, problem.sizes(coarse, None, base=start)
     for n in range(_BASE_SETTLE + _BASE_ROUNDS):
         problem.small = max(SMALL, _SMALL_AT_FIRST * (SMALL / _SMALL_AT_FIRST) ** (n / _BASE_SMALLER))
@@ -106,13 +106,11 @@ def find_base(
 class _Problem:
     """Rows Y (N, r) as sizes of shapes B (K, r): one round of reweighted least squares at a time."""
 
-    def __init__(
-        self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, duration: FloatArray
-    ) -> None:
+    def __init__(self, Y: FloatArray, shapes: FloatArray, gap_before: BoolArray, time: FloatArray) -> None:
         self.Y, self.B, self.gaps = Y, shapes, gap_before
         self.gram = shapes @ shapes.T
         self.trust = np.ones(len(Y))  # (N,) weights of the rows
-        self.time = (duration / duration.mean())[:, None]  # (N, 1) d
+        self.time = time[:, None]  # (N, 1) d
         self.small = SMALL  # μ
         self.below: float | None = None  # weight of a squared size below zero; None: the loss of the quantile
 

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.results import Activation, TimeArray
-from nilm.timeline import J_PER_KWH, ends, gaps_before
-
-FloatArray = NDArray[np.float64]
+from nilm.timeline import DAY_S, J_PER_KWH, ends, gaps_before
 
 ENERGY_DECIMALS = 6  # kWh are stated to the milliwatt-hour
-_DAY_S = 86_400
-_WEEK_S = 7 * _DAY_S
+_WEEK_S = 7 * DAY_S
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class ActivationOptions:
     def __post_init__(self) -> None:
         for name, value in (("min_on_s", self.min_on_s), ("min_off_s", self.min_off_s)):
             if not 0 <= value <= _WEEK_S:
-                raise OptionError(f"{name} must be from 0 to {_WEEK_S} seconds, a week, got {value}")
+                raise OptionError(f"{name} must be from 0 to {_WEEK_S:.0f} seconds, a week, got {value}")
 
 
 def energy_kwh(power_w: FloatArray, duration_s: ArrayLike) -> float:
@@ -121,4 +119,4 @@ def _merged_runs(
 
 def activations_per_day(activations: tuple[Activation, ...], observed_s: float) -> float:
     """How often a day it came on, over the time that was observed; a run that begins at a gap counts too."""
-    return len(activations) * _DAY_S / observed_s if observed_s > 0 else 0.0
+    return len(activations) * DAY_S / observed_s if observed_s > 0 else 0.0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.activations import (
     ActivationOptions,
     activations_per_day,
@@ -26,11 +27,8 @@ from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Activation, Appliance, TimeArray
-from nilm.timeline import gaps_before, share_of_time
+from nilm.timeline import DAY_S, gaps_before, share_of_time
 
-FloatArray = NDArray[np.float64]
-
-_DAY_S = 86_400.0
 EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
 
 
@@ -114,7 +112,7 @@ def look_of(load: Load, match: SubmeterMatch | None, *, observed_s: float) -> Lo
         kind=load.kind,
         active_w=load.active_w,
         current_a=load.current_a,
-        habits=habits_of(load.activations, days=observed_s / _DAY_S),
+        habits=habits_of(load.activations, days=observed_s / DAY_S),
         spread=round(float(size.std()) / mean, 4) if mean > 0 else 0.0,
         inrush=load.start.inrush if load.start is not None else None,
         submeter=match.name if match is not None else None,
@@ -131,7 +129,7 @@ def suggested_parts(
     """The parts by feature: those that are likely, without those that the analyst split, and those merged."""
     gaps = gaps_before(start_utc, duration_s)
     Z = hopped.solution.Z
-    Z = Z[:, : hopped.solution.K - hopped.n_varying]  # what runs only by day is no part of the sun
+    Z = Z[:, : hopped.solution.K - hopped.n_varying]  # solar panels vary: what runs by day is no part of them
     found = likely_parts(Z, gaps, duration_s)
     parts = {p.part: p for p in found if appliance_ids[p.part] not in analyst.not_parts}
     for part, appliance_id in enumerate(appliance_ids):

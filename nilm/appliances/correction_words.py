@@ -7,14 +7,13 @@ Owns the wording, and which feature of the baseline stands beside a corrected on
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm import CorrectionKind, Solution
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Correction
 
-FloatArray = NDArray[np.float64]
 Terms = tuple[tuple[int, float], ...]  # (feature of the baseline, coefficient)
 
 
@@ -47,7 +46,7 @@ def corrections_in_words(
 
 
 def _counterpart(before: Solution, kind: CorrectionKind, on: Terms) -> int:
-    """The feature of the baseline that shows what was wrong: of those it is made of, the one on most.
+    """The feature of the baseline that shows what was wrong: the longest on of those that it is made of.
 
     An inverted feature is the always-on level minus its counterpart, so that one is the negative term.
     """

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.errors import OptionError
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ def energy_rightly_assigned(
     standby, nobody = truth.shape[1], truth.shape[1] + 1
     channels = np.column_stack([true.above_w, true.standby_w, np.zeros(len(truth))])
     overlap = _overlap(features.above_w, channels, weight)
-    # What comes and goes is no standby: every load smaller than the standby would overlap it whole.
+    # A load that comes and goes is never matched with the standby: a smaller one would lie wholly inside it.
     overlap[:, standby] = 0.0
     nearest = np.where(overlap.any(axis=1), overlap.argmax(axis=1), nobody)
     pairs = zip(*linear_sum_assignment(-overlap), strict=True)

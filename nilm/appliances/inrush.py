@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import THRESHOLDS
-
-FloatArray = NDArray[np.float64]
 
 
 class Start(NamedTuple):

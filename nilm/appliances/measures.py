@@ -8,12 +8,11 @@ cover exactly one period.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.errors import OptionError
-
-FloatArray = NDArray[np.float64]
 
 ALWAYS_ON = "always on"  # three kinds that other modules ask for
 HEATER = "resistive heater"

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm.arrays import FloatArray
 from nilm.appliances.measures import ALWAYS_ON, HEATER
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.submeters import Submeter
-
-FloatArray = NDArray[np.float64]
-
 
 _PLAIN_KIND = {
     HEATER: "heater",

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc
 
+from lfm import runs_of_ones
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import duration_words
 from nilm.appliances.thresholds import THRESHOLDS
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
             if host in found:  # it is a part itself; its own host is on this list too
                 continue
             runs = _runs_touched(Z[:, host], Z[:, part], gaps)
-            own_runs = int(_starts(Z[:, part], gaps).sum())
+            own_runs = len(runs_of_ones(Z[:, part], gaps))
             strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
             share = float(on_s[host] / duration_s.sum())
             chance = float(bdtrc(runs - 1, runs + strays, share))  # without strays this is share ** runs
@@ -88,11 +88,4 @@ def _chance_words(chance: float) -> str:
 
 def _runs_touched(column: NDArray[np.uint8], by: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> int:
     """How many runs of ones in `column` have a row in which `by` is on too."""
-    run_of_row = np.cumsum(_starts(column, gaps))
-    return len(np.unique(run_of_row[(column == 1) & (by == 1)]))
-
-
-def _starts(column: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows begin a run of ones."""
-    before = np.concatenate([[0], column[:-1]])
-    return np.asarray((column == 1) & ((before == 0) | gaps))
+    return sum(bool(by[first:end].any()) for first, end in runs_of_ones(column, gaps))

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm import hamming_error
+from lfm.arrays import FloatArray
 from nilm.appliances.energy_assigned import energy_rightly_assigned
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import sizes
@@ -27,8 +28,6 @@ from nilm.files import read_npz
 from nilm.recordings.submeters import Submeter
 from nilm.results import ApplianceScore, Scores, TimeArray
 from nilm.timeline import J_PER_KWH, seconds
-
-FloatArray = NDArray[np.float64]
 
 _SIMULATE_AGAIN = "delete it, or simulate the week again"
 

@@ -82,8 +82,8 @@ class ApplianceThresholds(NamedTuple):
     """Relative difference of two sizes beyond which they are two appliances, whatever the drift. Origin: set
     by hand."""
     together: float = 0.98
-    """Share of the time in which either of two runs, from which on both always run. Origin: set by hand; a
-    reading or two is decoded wrongly in most weeks."""
+    """Two appliances always run together where both run in at least this share of the time in which one of
+    them runs. Origin: set by hand; a reading or two is decoded wrongly in most weeks."""
 
     # Words for a probability (doubts)
     very_sure: float = 0.9
@@ -95,22 +95,26 @@ class ApplianceThresholds(NamedTuple):
 
     # What is left over, in words (left_over)
     mostly: float = 0.5
-    """Share of what is left over that counts as most of it."""
+    """Share of what is left over that counts as most of it. Origin: the meaning of the word."""
     one_sided: float = 0.7
     """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
     hand."""
     part_of_time: float = 0.6
-    """Share of the time up to which an appliance says when something is left over. Origin: set by hand."""
+    """An appliance that runs for a larger share of the time does not say when something is left over.
+    Origin: set by hand."""
     lift: float = 1.5
-    """How much more than its share of the time an appliance must hold of what is left over. Origin: set by
-    hand."""
+    """An appliance goes together with what is left over where the share of it that falls into the
+    appliance's runs is this many times their share of the time. Origin: set by hand."""
     moments: float = 0.02
-    """Share of the readings that hold most of what is left over, up to which these are moments. Origin: set
-    by hand; a switch falls within about as many."""
+    """What is left over lies in moments where at most this share of the readings holds most of it. Origin:
+    set by hand; about as many readings hold a switch."""
+    smoothed_readings: int = 5
+    """Readings in the running median that leaves out switches. Origin: a switch falls into one or two."""
     not_there: float = 0.2
-    """Share of its usual most below which what is left over is not there. Origin: set by hand."""
+    """What is left over counts as absent below this share of its usual maximum. Origin: set by hand."""
     mostly_off: float = 0.6
-    """Share of the time that something is not there from which on it comes and goes. Origin: set by hand."""
+    """What is left over comes and goes where it is absent for at least this share of the time. Origin: set
+    by hand."""
 
     # The catalogue of a house (catalogue)
     recent_weeks: int = 8
@@ -129,11 +133,11 @@ class ApplianceThresholds(NamedTuple):
     unlike_nats: float = -2.0
     """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
     alike: float = 0.1
-    """Difference of two appliances of one kind, relative to the larger one's watts, up to which one may be
-    the other read apart. Origin: set by hand."""
+    """Two appliances of one kind may be one that was read differently where their watts differ by at most
+    this share of the larger one's. Origin: set by hand."""
     far_apart: float = 0.5
-    """Likewise, for one that came where the other went: beyond it they are two. Origin: set by
-    hand."""
+    """The same share where one was first seen in the week in which the other was gone: with a larger
+    difference they are two appliances. Origin: set by hand."""
     changed_share: float = 0.05
     """Relative change of watts that is worth a word. Origin: set by hand."""
 

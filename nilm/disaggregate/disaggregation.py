@@ -37,22 +37,49 @@ _COUNTS = ("n_equivalent", "n_equivalent_at_most")  # JSON knows no infinity: nu
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Factorised:
-    """What the estimator found in a week's rows, before any hop."""
+    """What the estimator found in a week's rows, before any hop.
 
-    baseline: Solution  # Z (M, K), W (K, D) in amperes
-    row: NDArray[np.int64]  # (M,) the rows of the week that could be fitted or decoded
-    in_fit: NDArray[np.bool_]  # (M,) False for a row that was decoded afterwards
-    interval_s: float  # from one row to the next
+    Attributes
+    ----------
+    baseline : Solution
+        Z (M, K), and W (K, D) in amperes: the estimator's own answer.
+    row : array of int, shape (M,)
+        The rows of the input that could be fitted or decoded.
+    in_fit : array of bool, shape (M,)
+        False for a row that was decoded afterwards.
+    interval_s : float
+        Seconds from one row to the next.
+    estimator : str
+        The name of the estimator that was used.
+    seed : int
+        Seed of everything random.
+    at_noise_floor : bool or None
+        Whether what is left over is noise; None where the estimator cannot tell.
+    feeds_in : bool
+        Whether a generator is in the house: active power is negative at times.
+    notes : tuple of str
+        What an analyst should know, in words.
+    amplitude : array of shape (M, V), or None
+        Sizes of the last V features, which vary, in units of their W: 0 where they are off, 1 on the average
+        of the rows where they are on. None where every feature is on or off.
+    left_over : float
+        Share of the energy that is not explained, between 0 and 1.
+    house, week : str
+        Empty where arrays were given.
+    """
+
+    baseline: Solution
+    row: NDArray[np.int64]
+    in_fit: NDArray[np.bool_]
+    interval_s: float
     estimator: str
     seed: int
-    at_noise_floor: bool | None  # None where the estimator gives no certificate
-    feeds_in: bool  # a generator is in the house: active power is negative at times
-    notes: tuple[str, ...] = ()  # for the analyst, in words
-    # (M, V) sizes of the last V features, which vary, in units of their W: 0 where they are off, 1 on the
-    # average of the rows where they are on. None where every feature is on or off.
+    at_noise_floor: bool | None
+    feeds_in: bool
+    notes: tuple[str, ...] = ()
     amplitude: FloatArray | None = None
-    left_over: float = 0.0  # share of the energy that is not explained
-    house: str = ""  # empty where arrays were given
+    left_over: float = 0.0
+    house: str = ""
     week: str = ""
 
     @property
@@ -70,21 +97,62 @@ class Factorised:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Disaggregation(Factorised):
-    """Who was on when, and what each draws: the estimator's answer, and what the hop made of it."""
+    """Who was on when, and what each draws: the estimator's answer, and what the hop made of it.
 
-    hop: Hop  # over the rows `row`; features that vary stand last in it, unchanged
-    # Of the features that are on or off. A file keeps what was found, not its proof (candidates, witness,
-    # column_dependences): `lfm.diagnose` finds that again.
+    Made by `disaggregate`. It has every attribute of `Factorised` (among them `baseline`, `row`, `amplitude`
+    and `left_over`), and these:
+
+    Attributes
+    ----------
+    hop : lfm.Hop
+        The hop over the rows `row`. Features that vary stand last in it, unchanged.
+    solution : lfm.Solution
+        The hopped one: Z (M, K) and W (K, D) in amperes.
+    diagnosis : lfm.Identifiability
+        Of the features that are on or off. A file keeps what was found, not its proof (candidates, witness,
+        column_dependences): `lfm.diagnose` finds that again.
+    watts : array of shape (K,)
+        Mean of voltage × current of each feature while it is on.
+    power_w : array of shape (M, K)
+        Watts of every appliance in every row, what is always on among them.
+    evidence : array of shape (K, …)
+        What `sure` was read from; see `nilm.disaggregate.confidence`.
+    sure : array of shape (K,)
+        Probability that each feature is one real appliance with these times and this energy.
+    runs : Runs
+        Every run of every feature in the rows of the fit, and how sure it is.
+    left_w : array of shape (M,)
+        Watts that nothing explains, at steady voltage; NaN in rows not in the fit.
+    priors : str
+        What decided between equivalent explanations, in words.
+    residual_before, residual_after : float
+        ‖X − ZW‖_F over the rows of the fit, in amperes: of the baseline and of the solution.
+    relative_residual : float
+        residual_after / ‖X‖_F, between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nilm.disaggregate import disaggregate
+    >>> phase = 2 * np.pi * np.arange(32) / 32
+    >>> on = (np.arange(200) % 40 < 10)[:, None]  # a heater of 1150 W beside 230 W that are always on
+    >>> current_a = np.sqrt(2) * (1 + 5 * on) * np.sin(phase)
+    >>> week = disaggregate(current_a, 230 * np.sqrt(2) * np.sin(phase))
+    >>> week.power_w.sum(axis=1).round().tolist() == (230 + 1150.0 * on[:, 0]).tolist()
+    True
+    """
+
+    hop: Hop
     diagnosis: Identifiability
-    watts: FloatArray  # (K,) mean of voltage × current while it is on
-    evidence: FloatArray  # (K, …) what `sure` was read from; see `nilm.disaggregate.confidence`
-    sure: FloatArray  # (K,) probability that each is one real appliance with these times and this energy
-    runs: Runs  # every run of every feature in the rows of the fit, and how sure it is
-    left_w: FloatArray  # (M,) watts that nothing explains, at steady voltage; NaN in rows not in the fit
-    priors: str  # what decided between equivalent explanations, in words
-    residual_before: float  # ‖X − ZW‖_F over the rows of the fit, of the baseline
-    residual_after: float  # of the solution
-    relative_residual: float  # residual_after / ‖X‖_F
+    watts: FloatArray
+    evidence: FloatArray
+    sure: FloatArray
+    runs: Runs
+    left_w: FloatArray
+    priors: str
+    residual_before: float
+    residual_after: float
+    relative_residual: float
 
     @property
     def solution(self) -> Solution:

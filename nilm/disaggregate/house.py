@@ -38,11 +38,11 @@ from nilm.disaggregate.house_priors import (
     price,
 )
 from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
-from nilm.disaggregate.voltage_response import at_steady_voltage
-from nilm.errors import NothingUsableError, OptionError
+from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles
+from nilm.errors import NothingUsableError
 from nilm.options import check_components, check_estimator, check_prior
 from nilm.results import FloatArray, TimeArray
-from nilm.timeline import gaps_before, utc
+from nilm.timeline import gaps_before, row_durations, utc
 
 MIN_ROWS = 2
 MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
@@ -76,16 +76,56 @@ def disaggregate(
     warm_start: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> Disaggregation:
-    """The appliances in current_a (N, D) amperes, one mains cycle per row, voltage_v (D,) or (N, D) volts.
+    """The appliances in a house's current: who was on when, what each draws, and how sure that is.
 
-    `start_utc` (N,) tells gaps between rows; without it every row follows the one before. `duration_s` (N,)
-    is the time that each row stands for, `interval_s` where it is None.
-    `fit_for_use` (N,) False leaves a row out of the fit; it is decoded afterwards where it is close to a
-    state that was seen. Rows with NaN are left out altogether. `components` is an upper bound or "auto";
-    `warm_start` (K, D) are waveforms to try before the estimator.
+    Parameters
+    ----------
+    current_a : array of shape (N, D)
+        Amperes, one mains cycle per row. Rows with NaN are left out.
+    voltage_v : array of shape (D,) or (N, D)
+        Volts, one cycle for all rows or one for each.
+    components : int or str, default "auto"
+        The most appliances that are looked for, at least 1, or "auto".
+    estimator : str, default "auto"
+        Who finds the first solution; an unknown name is answered with those that exist.
+    interval_s : float, default 120
+        Seconds from one row to the next, above 0.
+    seed : int, default 0
+        Seed of everything random, at least 0.
+    start_utc : array of datetime64, shape (N,), optional
+        When each row begins: it tells gaps. Default: every row follows the one before.
+    duration_s : array of shape (N,), optional
+        Seconds that each row stands for, above 0. Default: interval_s.
+    fit_for_use : array of bool, shape (N,), optional
+        False leaves a row out of the fit; it is decoded afterwards where it is close to a known state.
+    prior : str, default "house"
+        What chooses among equivalent solutions: "house", or "paper" (small waveforms).
+    warm_start : array of shape (K, D), optional
+        Waveforms in amperes to try before the estimator.
+    callback : callable, optional
+        Called as callback(number, objective) after each round; numbers count from 1.
+
+    Returns
+    -------
+    Disaggregation
+        The estimator's answer, the hop from it, and what is known of every appliance.
+
+    Raises
+    ------
+    NothingUsableError
+        Where fewer than two rows are fit for use.
+    OptionError
+        Where an argument has the wrong shape, or a value that is unknown or out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cycle, on = np.sin(np.pi * np.arange(32) / 16), np.arange(200) % 40 < 10
+    >>> disaggregate(np.outer(2 + 10 * on, cycle), 325 * cycle).watts.round().tolist()  # 2 A, at times 12 A
+    [325.0, 1625.0]
     """
-    current, voltage = _checked(current_a, voltage_v)
-    length = _durations(duration_s, interval_s, len(current))
+    current, voltage = check_cycles(current_a, voltage_v)
+    length = row_durations(duration_s, interval_s, len(current))
     times = utc(np.cumsum(length) - length) if start_utc is None else start_utc
     gap_before = gaps_before(times, length, slack_s=interval_s / 2)
     factorised = factorise(
@@ -146,7 +186,7 @@ def factorise(
     shapes = np.zeros((0, X.shape[1]))
     if sun is None:
         X = at_steady_voltage(X, V, gaps)
-        length = _durations(duration_s, interval_s, len(current))[fit_rows]
+        length = row_durations(duration_s, interval_s, len(current))[fit_rows]
         first = explain(X, gaps, mean_v, way, notes, duration_s=length, feeds_in=feeding)
         name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
         if warm_start is not None and amplitude is None:
@@ -281,7 +321,7 @@ def hop_house(
             support=whole_hop.support,
             voltage_v=mean_v,
             gap_before=gaps,
-            duration_s=_durations(duration_s, whole.interval_s, len(current))[rows],
+            duration_s=row_durations(duration_s, whole.interval_s, len(current))[rows],
             n_varying=whole.n_varying,
             left_over=whole.left_over,
         )
@@ -335,31 +375,6 @@ def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray
     watts = W @ mean_v
     missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
     return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)
-
-
-def _checked(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    current, voltage = np.asarray(current_a, dtype=np.float64), np.asarray(voltage_v, dtype=np.float64)
-    if current.ndim != 2 or 0 in current.shape:
-        raise OptionError(f"current_a must have shape (N, D), one cycle per row; got {current.shape}")
-    if voltage.shape not in {current.shape, current.shape[1:]}:
-        raise OptionError(
-            f"voltage_v must have shape {current.shape[1:]} or {current.shape}, got {voltage.shape}"
-        )
-    if not np.isfinite(voltage).all():
-        raise OptionError("voltage_v holds values that are NaN or infinite; leave those rows out of both")
-    return current, voltage
-
-
-def _durations(duration_s: ArrayLike | None, interval_s: float, n_rows: int) -> FloatArray:
-    """(n_rows,) seconds that each row stands for."""
-    if duration_s is None:
-        return np.full(n_rows, float(interval_s))
-    length = np.asarray(duration_s, dtype=np.float64)
-    if length.shape != (n_rows,) or not (np.isfinite(length) & (length > 0)).all():
-        raise OptionError(
-            f"duration_s must hold one number above 0 for each of the {n_rows} rows; got shape {length.shape}"
-        )
-    return length
 
 
 def _per_row(voltage: FloatArray, rows: NDArray[np.int64]) -> FloatArray:

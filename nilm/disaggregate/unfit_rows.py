@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Solution
-
-FloatArray = NDArray[np.float64]
+from lfm.arrays import FloatArray
 
 _CLIPPED_SHARE = 0.97  # samples this close to a row's peak may stand at full scale: they are not compared
 _MAX_MISFIT = 3.0  # times the fit's own RMS residual: above it a row is no state that was seen

@@ -5,11 +5,14 @@ row x at the relative voltage 1 + ℓ is x̄ + ℓ·x̄M, with one matrix M that
 heater is a left eigenvector of value 1, a power supply of value −1). M is measured where nothing switches:
 between neighbouring rows Δx = Δℓ·xM. So no load needs to be known, and a switch that makes the street sag
 no longer looks like a change of everything that is on.
+
+Owns the check of the currents and voltages that a caller hands in, too.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from nilm.errors import OptionError
 from nilm.results import FloatArray
 
 MAX_DIRECTIONS = 24
@@ -17,6 +20,20 @@ LEAST_SWING = 1e-5  # standard deviation of ℓ between rows, below which there 
 STRONGEST = 2.0  # |Δx| over |Δℓ·x|: more is no response to the voltage but a switch
 ROUNDS, OUTLYING = 3, 3.0  # pairs further off than this many typical residuals are left out of the next round
 MIN_PAIRS = 50  # for each direction
+
+
+def check_cycles(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both as floats, current (N, D) and voltage (N, D) or (D,); OptionError where shapes do not agree."""
+    current, voltage = np.asarray(current_a, dtype=np.float64), np.asarray(voltage_v, dtype=np.float64)
+    if current.ndim != 2 or 0 in current.shape:
+        raise OptionError(f"current_a must have shape (N, D), one cycle per row; got {current.shape}")
+    if voltage.shape not in {current.shape, current.shape[1:]}:
+        raise OptionError(
+            f"voltage_v must have shape {current.shape[1:]} or {current.shape}, got {voltage.shape}"
+        )
+    if not np.isfinite(voltage).all():
+        raise OptionError("voltage_v holds values that are NaN or infinite; leave those rows out of both")
+    return current, voltage
 
 
 def at_steady_voltage(X: FloatArray, voltage: FloatArray, gap_before: NDArray[np.bool_]) -> FloatArray:

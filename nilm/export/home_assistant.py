@@ -11,9 +11,9 @@ import pandas as pd
 
 from nilm.export.house_power import HousePower
 from nilm.results import FloatArray, TimeArray
+from nilm.timeline import J_PER_KWH
 
 _HOUR_NS = 3600 * 10**9
-JOULES_PER_KWH = 3.6e6
 
 
 def statistic_ids(power: HousePower) -> dict[str, str]:
@@ -55,4 +55,4 @@ def hourly_energy(power: HousePower) -> tuple[TimeArray, FloatArray]:
     at_edges = np.stack([np.interp(edges, knots, level) for level in levels.T], axis=1)
     # Readings that end after an edge, less those that start at the next one or later.
     held = np.searchsorted(start, edges[1:], side="left") > np.searchsorted(end, edges[:-1], side="right")
-    return edges[:-1][held].astype("datetime64[ns]"), np.diff(at_edges, axis=0)[held] / JOULES_PER_KWH
+    return edges[:-1][held].astype("datetime64[ns]"), np.diff(at_edges, axis=0)[held] / J_PER_KWH

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm.arrays import FloatArray
 from nilm.music.spectra import Spectra
-
-FloatArray = NDArray[np.float64]
 
 PIANO_PITCHES = np.arange(21, 109)
 _NAMES = ("C", "C♯", "D", "E♭", "E", "F", "F♯", "G", "A♭", "A", "B♭", "B")

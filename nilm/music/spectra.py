@@ -11,14 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import soundfile
-from numpy.typing import NDArray
 from scipy.signal import ShortTimeFFT
 from scipy.signal.windows import hann
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.files import atomic_path
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

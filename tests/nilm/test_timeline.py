@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nilm.errors import OptionError
-from nilm.timeline import ends, gaps_before, holes_before_s, seconds, share_of_time, utc
+from nilm.timeline import ends, gaps_before, holes_before_s, row_durations, seconds, share_of_time, utc
 
 MONDAY = np.datetime64("2014-12-29T00:00:00", "ns")
 
@@ -43,3 +43,11 @@ def test_times_go_to_seconds_and_back_to_the_microsecond() -> None:
 def test_shares_are_of_time_not_of_rows() -> None:
     assert share_of_time([1, 0], np.array([15.0, 45.0])) == 0.25
     assert share_of_time([], np.zeros(0)) == 0
+
+
+def test_rows_last_as_long_as_is_said_or_an_interval() -> None:
+    assert row_durations(None, 120, 3).tolist() == [120.0, 120.0, 120.0]
+    assert row_durations([1, 2.5], 120, 2).tolist() == [1.0, 2.5]
+    for wrong in ([1.0], [1.0, 0.0], [1.0, np.nan], [1.0, np.inf], [[1.0, 2.0]]):
+        with pytest.raises(OptionError, match="one number above 0 for each of the 2 rows"):
+            row_durations(wrong, 120, 2)

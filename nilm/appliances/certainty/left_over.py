@@ -9,14 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 
-FloatArray = NDArray[np.float64]
-
 ONLY_NOISE = "What is left over is only noise: no more than the meter's own, at any time of the week."
-_SMOOTHED = 5  # readings: what lasts longer than a switch
 
 
 def left_over_words(found: Disaggregation, names: Sequence[str], duration_s: FloatArray) -> tuple[str, ...]:
@@ -71,10 +69,11 @@ def _looks(left: FloatArray, weight: FloatArray, who: str) -> str:
 
 def _running_median(values: FloatArray) -> FloatArray:
     """(N,) the median of each value and its neighbours."""
-    if len(values) < _SMOOTHED:
+    width = THRESHOLDS.smoothed_readings
+    if len(values) < width:
         return values
-    padded = np.pad(values, _SMOOTHED // 2, mode="edge")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED), axis=1))
+    padded = np.pad(values, width // 2, mode="edge")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, width), axis=1))
 
 
 def _percent(share: float) -> str:

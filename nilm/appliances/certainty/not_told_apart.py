@@ -45,7 +45,10 @@ def indistinguishable(found: Disaggregation) -> list[Inseparable]:
 
 
 def telling_pairs(found: Disaggregation) -> list[tuple[int, int, Pdc]]:
-    """The dependencies that say something: what is always on, or all but, hosts everything."""
+    """The dependencies that say something: none with a feature that is (nearly) always on.
+
+    Everything else runs only while such a feature runs.
+    """
     steady = set(np.flatnonzero(found.solution.Z.mean(axis=0) >= THRESHOLDS.always_on_share).tolist())
     return [(i, j, pdc) for i, j, pdc in found.diagnosis.dependencies if not {i, j} & steady]
 

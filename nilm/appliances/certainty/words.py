@@ -151,7 +151,7 @@ def _verdict_words(hopped: Disaggregation) -> str:
 def _rank_notes(hopped: Disaggregation, names: Sequence[str]) -> list[str]:
     notes = []
     K, diagnosis = hopped.solution.K, hopped.diagnosis
-    # What varies was no part of the diagnosis; its times and its waveform are its own.
+    # The diagnosis leaves out features that vary. Each of them adds one to both ranks.
     rank_Z, rank_W = diagnosis.rank_Z + hopped.n_varying, (diagnosis.rank_W or 0) + hopped.n_varying
     if rank_W < K:
         notes.append(

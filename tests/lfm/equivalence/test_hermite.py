@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lfm import InvalidInputError, RankDeficientError, lattice_index
-from lfm.equivalence.hermite import row_lattice
+from lfm.equivalence.hermite import (
+    _binary_determinant,
+    _coordinates,
+    _determinant_modulo,
+    _extended_gcd,
+    _some_minors,
+    row_lattice,
+)
 
 
 def _minors(Z: np.ndarray) -> list[int]:
@@ -67,3 +74,55 @@ def test_nan_and_non_binary_are_refused() -> None:
         lattice_index([[1.0, np.nan], [0.0, 1.0]])
     with pytest.raises(InvalidInputError, match="Z must hold only 0 and 1"):
         lattice_index([[1, 2], [0, 1]])
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_determinants_modulo_a_prime_and_by_remainders_are_exact(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(1, 7))
+    matrix = rng.integers(0, 7, size=(K, K))
+    exact = round(np.linalg.det(matrix.astype(float)))
+    for p in (7, 13, 10007):
+        assert _determinant_modulo(matrix % p, p) == exact % p
+    binary = matrix % 2
+    assert _binary_determinant(binary) == abs(round(np.linalg.det(binary.astype(float))))
+
+
+@given(st.integers(1, 10**6), st.integers(-(10**6), 10**6))
+@settings(max_examples=60, deadline=None)
+def test_the_extended_gcd_is_a_combination_of_both_numbers(a: int, b: int) -> None:
+    g, x, y = _extended_gcd(a, b)
+    assert g == math.gcd(a, b) == x * a + y * b
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_a_normal_form_is_reduced_and_coordinates_tell_what_is_inside(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 6))
+    Z = (rng.random((K + 1, K)) < 0.7).astype(np.uint8)
+    if np.linalg.matrix_rank(Z.astype(float)) < K:
+        return
+    H = row_lattice(Z).basis.astype(int)
+    for i, j in itertools.combinations(range(K), 2):
+        assert 0 <= H[i, j] < H[j, j]
+    vectors = rng.integers(-4, 5, size=(20, K))
+    A, inside = _coordinates(H, vectors)
+    whole = np.linalg.solve(H.T.astype(float), vectors.T.astype(float)).T
+    np.testing.assert_array_equal(inside, np.all(np.abs(whole - np.rint(whole)) < 1e-9, axis=1))
+    np.testing.assert_array_equal(A[inside] @ H, vectors[inside])
+
+
+def test_a_few_minors_find_that_the_index_is_one_and_name_independent_rows() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    rows = np.vstack([pairs, np.eye(3, dtype=np.int64), [[1, 1, 1]]])
+    gcd, chosen = _some_minors(rows)
+    assert gcd == 1
+    assert chosen.tolist() == [0, 1, 2]  # those of the first minor, which is 2
+    assert _some_minors(pairs)[0] == 2
+    wide = (rng.random((40, 8)) < 0.5).astype(np.int64)
+    gcd, chosen = _some_minors(wide)
+    assert np.linalg.matrix_rank(wide[chosen]) == 8
+    assert gcd % lattice_index(wide) == 0

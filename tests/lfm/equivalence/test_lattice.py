@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lfm import InvalidInputError, nonbinarity
-from lfm.equivalence.lattice import short_vectors
+from lfm.equivalence.lattice import (
+    _early_rows,
+    _enumerate,
+    _lll,
+    _product,
+    _reduced_basis,
+    short_vectors,
+)
+from lfm.equivalence.thresholds import BUDGETS
 
 
 @given(st.integers(0, 10_000))
@@ -65,3 +73,90 @@ def test_a_spent_budget_is_admitted() -> None:
     assert not complete
     assert nodes > 10
     assert len(found) < 2**6 - 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_reduced_basis_is_unimodular_short_and_ordered_by_what_each_column_adds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 7))
+    A = rng.integers(-9, 10, size=(3 * K, K))
+    T = _lll(np.linalg.cholesky((A.T @ A).astype(float)).T.copy())
+    assert abs(round(np.linalg.det(T.astype(float)))) == 1
+    R = np.linalg.qr((A @ T).astype(float))[1]
+    mu = R / np.diag(R)[:, None]
+    assert np.abs(np.triu(mu, 1)).max() <= 0.5 + 1e-9
+    for k in range(1, K):  # Lovász's condition
+        assert R[k, k] ** 2 + R[k - 1, k] ** 2 >= (0.99 - 1e-9) * R[k - 1, k - 1] ** 2
+    ordered = A @ _reduced_basis(A.T @ A)
+    for k in range(K):
+        before = ordered[:, :k].astype(float)
+        rest = ordered[:, k:] - before @ np.linalg.lstsq(before, ordered[:, k:].astype(float))[0]
+        lengths = np.linalg.norm(rest, axis=0)
+        assert lengths[0] <= lengths.min() + 1e-9
+
+
+def plain_search(R, c, radius, rows, first, weights, limit):
+    """(points in the ellipsoid, nodes) of a plain recursion: each level from the nearest integer outwards."""
+    K = len(R)
+    found, nodes = [], 0
+
+    def level(k: int, y: dict[int, int], distance: float, known: int) -> None:
+        nonlocal nodes
+        centre = (c[k] - sum(R[k, j] * y[j] for j in range(k + 1, K))) / R[k, k]
+        nearest = sorted(range(-60, 61), key=lambda value: abs(value - centre))
+        for value in nearest:
+            nodes += 1
+            here = distance + (R[k, k] * (value - centre)) ** 2
+            if here > radius:
+                return
+            now = {**y, k: value}
+            entries = [sum(rows[r, j] * now[j] for j in range(k, K)) for r in range(first[k], first[k + 1])]
+            costs = np.array([e * (e - 1) // 2 for e in entries], dtype=int)
+            price = known + int(weights[first[k] : first[k + 1]] @ costs)
+            if price > limit:
+                continue
+            if k:
+                level(k - 1, now, here, price)
+            else:
+                found.append(tuple(now[j] for j in range(K)))
+
+    level(K - 1, {}, 0.0, 0)
+    return found, nodes
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_visits_the_nodes_of_a_plain_recursion_and_no_more(seed: int, limit: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(1, 5))
+    rows = np.unique(rng.integers(-1, 3, size=(8, K)), axis=0).astype(np.int64)
+    weights = rng.integers(1, 4, size=len(rows))
+    R = np.triu(rng.uniform(-0.7, 0.7, (K, K)), 1) + np.diag(rng.uniform(0.6, 1.4, K))
+    c = rng.uniform(-2, 2, K)
+    radius = float(rng.uniform(2, 7))
+    early, first, its_weights = _early_rows(rows, weights)
+    expected, n_nodes = plain_search(R, c, radius, early, first, its_weights, limit)
+    found, n_found, nodes = _enumerate(R, c, radius, early, first, its_weights, limit, 10**7)
+    assert nodes == n_nodes
+    assert {tuple(y) for y in found[:n_found]} == set(expected)
+    assert n_found == len(expected)
+
+
+def test_rows_are_decided_at_the_level_of_their_first_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 2], [0, 3, 0], [0, 1, 1], [0, 2, 2], [0, 0, 2]])
+    weights = np.array([5, 6, 7, 1, 2, 3, 4])
+    early, first, its_weights = _early_rows(rows, weights)
+    assert first.tolist() == [0, 0, 3, 5]  # none at level 0, which is the last
+    assert early.tolist() == [[0, 3, 0], [0, 1, 1], [0, 2, 2], [0, 0, 1], [0, 0, 2]]
+    assert its_weights.tolist() == [1, 2, 3, 5, 4]
+    monkeypatch.setattr("lfm.equivalence.lattice.BUDGETS", BUDGETS._replace(early_per_level=1))
+    early, first, its_weights = _early_rows(rows, weights)
+    assert first.tolist() == [0, 0, 1, 2]
+    assert its_weights.tolist() == [1, 5]
+
+
+def test_products_of_integers_are_exact_beyond_floating_point() -> None:
+    A, B = np.array([[2**30, 1], [3, -5]]), np.array([[2**29, 0], [1, 2**28]])
+    assert _product(A, B).tolist() == [[2**59 + 1, 2**28], [3 * 2**29 - 5, -5 * 2**28]]
+    small = np.arange(6).reshape(2, 3)
+    assert _product(small, small.T).tolist() == (small @ small.T).tolist()

@@ -35,3 +35,21 @@ def test_an_identifiable_solution_is_its_own_only_equivalent() -> None:
     rng = np.random.default_rng(0)
     truth = Solution(constrained_states(500, 4, [], rng), rng.standard_normal((4, 4)))
     np.testing.assert_array_equal(random_equivalent(truth, rng, n_exchanges=5).Z, truth.Z)
+
+
+def test_the_tableau_holds_every_candidate_in_the_coordinates_of_u() -> None:
+    for Z in ([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]], [[1, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 1]]):
+        candidates = enumerate_candidates(Z)
+        tableau = Tableau(candidates)
+        rng = np.random.default_rng(1)
+        for _ in range(20):
+            inverse = np.linalg.inv(tableau.U)
+            np.testing.assert_allclose(tableau.inverse, inverse, atol=1e-12)
+            np.testing.assert_allclose(
+                tableau.minors, tableau.determinant * inverse @ candidates.U.T, atol=1e-9
+            )
+            determinant = np.linalg.det(tableau.U) * candidates.index
+            assert abs(tableau.determinant) == np.rint(abs(determinant))
+            k, i = (int(v) for v in rng.choice(np.argwhere(tableau.minors != 0)))
+            tableau.exchange(k, i)
+            assert tableau.columns[k] == i

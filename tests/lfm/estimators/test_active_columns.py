@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from lfm.estimators.active_columns import ActiveColumns, loss_and_gradient
+from lfm.estimators.active_columns import ActiveColumns, _descend, loss_and_gradient
 from lfm.estimators.bit_flips import flip_bits
 
 
@@ -95,3 +95,39 @@ def test_the_steps_on_c_end_at_the_minimum_that_a_grid_finds():
         for b in grid
     ]
     assert active.objective(1.0, 0.5) <= min(values) + 1e-6
+
+
+def test_the_objective_is_the_loss_and_the_price_of_all_weights():
+    active, X = active_set(6)
+    tau, penalty = 0.8, 1.5
+    M = active.Z * active.c @ active.Z.T
+    loss = 0.5 * np.trace(X.T @ np.linalg.solve(np.eye(len(X)) + M / tau, X)) - 0.5 * np.sum(X**2)
+    assert active.objective(tau, penalty) == pytest.approx(loss + penalty * active.c.sum())
+    V = np.linalg.solve(
+        (active.Z * np.sqrt(active.c)).T @ (active.Z * np.sqrt(active.c)) + tau * np.eye(9),
+        (active.Z * np.sqrt(active.c)).T @ X,
+    )
+    np.testing.assert_allclose(active.features(tau), np.sqrt(active.c)[:, None] * V)
+
+
+def test_columns_of_no_weight_are_dropped_with_all_that_belongs_to_them():
+    active, _ = active_set(7)
+    light = active._replace(c=np.where(np.arange(9) % 2, 1e-9, active.c))
+    kept = light.descended(0.8, 1e-9, 1)
+    small = light.descended(0.8, 1e6, 50)
+    assert small.Z.shape == (30, 0)
+    real = kept.Z.astype(float)
+    np.testing.assert_allclose(kept.gram, real.T @ real)
+    assert kept.cross.shape == (kept.Z.shape[1], 6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_on_c_satisfy_the_conditions_of_the_minimum(seed):
+    """Where c is positive the gradient is −λ, and where it is zero at least that."""
+    active, _ = active_set(seed, N=40)
+    tau, penalty = 0.8, 1.5
+    outer = active.cross @ active.cross.T
+    c = _descend(active, tau, penalty, 5000)
+    _, gradient = loss_and_gradient(c, active.gram, outer, tau)
+    assert np.all(gradient + penalty >= -1e-2)
+    np.testing.assert_allclose((gradient + penalty)[c > 1e-3], 0.0, atol=1e-2)

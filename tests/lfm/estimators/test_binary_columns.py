@@ -6,8 +6,10 @@ import pytest
 from lfm import hamming_error
 from lfm.estimators.binary_columns import (
     _distances_to_binary,
+    _independent,
     columns_near_space,
     combined_columns,
+    cut_in_two,
     exchanged,
     independent_sources,
     nearest_columns,
@@ -115,3 +117,57 @@ def test_combined_columns_hold_every_pair_and_what_is_left():
     columns = {tuple(column) for column in combined_columns(Z, Y).T}
     pairs = {(1, 1, 1, 0, 0), (0, 1, 0, 0, 0), (1, 0, 0, 0, 0), (0, 0, 1, 0, 0)}
     assert columns == pairs | {(0, 0, 0, 0, 1)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cut_is_the_best_of_all_cuts(seed):
+    values = np.random.default_rng(seed).normal(size=12) * 3 + (seed % 2) * np.arange(12)
+    low, high, threshold = cut_in_two(values)
+    ordered = np.sort(values)
+    costs = [np.var(ordered[:n]) * n + np.var(ordered[n:]) * (12 - n) for n in range(1, 12)]
+    n = 1 + int(np.argmin(costs))
+    assert (low, high) == pytest.approx((ordered[:n].mean(), ordered[n:].mean()))
+    assert threshold == pytest.approx((ordered[n - 1] + ordered[n]) / 2)
+
+
+def test_the_first_independent_rows_are_chosen_and_as_many_as_asked():
+    rows = np.array([[1.0, 0, 0], [2, 0, 0], [1, 1e-9, 0], [1, 1, 0], [0, 1, 0], [0, 0, 3], [1, 2, 3]])
+    assert _independent(rows, 3) == [0, 3, 5]
+    assert _independent(rows[:5], 3) == [0, 3]
+    assert _independent(1e-12 * rows, 3) == [0, 3, 5]  # whatever the unit
+
+
+def test_fewer_columns_than_directions_are_taken_as_they_are():
+    Z, Y = space(5, 7, 0.01)
+    np.testing.assert_array_equal(
+        np.unique(nearest_columns(Y, Z[:, [1, 1, 3]]), axis=1), np.unique(Z[:, [1, 3]], axis=1)
+    )
+
+
+def test_of_columns_that_are_near_those_that_generate_the_others_are_kept():
+    """Sums of pairs are as near as the features themselves, and three of them have determinant 2."""
+    Z = np.array(list(itertools.product([0, 1], repeat=3)), dtype=np.uint8)
+    Z = np.tile(Z[Z.sum(axis=1) < 2], (5, 1))  # never two on together: sums of columns are binary
+    Y = Z @ np.random.default_rng(0).standard_normal((3, 3))
+    sums = Z[:, [0, 0, 1]] + Z[:, [1, 2, 2]]
+    chosen = nearest_columns(Y, np.column_stack([sums, Z[:, :1]]))
+    whole = np.linalg.lstsq(Z.astype(float), chosen.astype(float))[0]
+    assert abs(np.linalg.det(whole)) == pytest.approx(1)
+
+
+def test_an_exchange_must_gain_a_thousandth_of_what_is_left():
+    """Columns that differ from Z in one bit of 400 gain a little more than that, a little less, or lose."""
+    rng = np.random.default_rng(3)
+    Z = rng.integers(0, 2, (400, 1)).astype(np.uint8)
+    X = Z @ rng.standard_normal((1, 5)) + rng.standard_normal((400, 5))
+    before = squared_residual(Z, X)
+    gains = []
+    for n in range(400):
+        other = Z.copy()
+        other[n] ^= 1
+        gain = 1 - squared_residual(other, X) / before
+        if abs(gain - 1e-3) > 1e-5:
+            gains.append(gain)
+            np.testing.assert_array_equal(exchanged(Z, other, X), other if gain > 1e-3 else Z)
+    assert 0.05 < np.mean(np.array(gains) > 1e-3) < 0.5
+    assert np.mean((np.array(gains) > 0) & (np.array(gains) < 1e-3)) > 0.02

@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from lfm import GaussianW, hamming_error, hop, lattice_index, synthetic
 from lfm.errors import InvalidInputError
-from lfm.estimators.binary_decoder import BinaryDecoder
+from lfm.estimators.base import Rounds
+from lfm.estimators.binary_decoder import BinaryDecoder, _noise, _Search
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -133,3 +134,85 @@ def test_the_paper_s_images_are_exact_after_the_hop(K, n_pdc):
         hopped = hop(model.solution_, priors=[GaussianW(1.0)])
         exact += hamming_error(hopped.solution.Z, data.truth.Z) == 0
     assert exact >= 4
+
+
+@pytest.mark.parametrize(("N", "D"), [(200, 900), (900, 200)])
+@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
+def test_noise_is_exact_for_the_values_of_the_spiked_model(N, D, scale):
+    """Squares (s² + Nσ²)(s² + Dσ²)/s² and what is left outside give σ² and the energy that leans on them."""
+    variance, signal = 0.3 * scale, np.array([40.0, 12.0, 5.0]) * 900 * scale
+    squares = (signal + N * variance) * (signal + D * variance) / signal
+    leaning = float(np.sum(N * D * variance**2 / signal))
+    outside = variance * (N - 3) * (D - 3) - leaning
+    found, taken = _noise(squares, outside, N, D)
+    assert found == pytest.approx(variance, rel=1e-4)
+    assert taken == pytest.approx(leaning, rel=1e-3)
+    assert _noise(squares, 0.0, 3, D) == (0.0, 0.0)  # no direction is left to measure noise in
+
+
+def test_without_signal_no_noise_leans_on_a_direction():
+    found, taken = _noise(np.array([1.0, 0.5]), 60.0, 50, 40)
+    assert taken == 0
+    assert found == pytest.approx(60 / (48 * 38))
+
+
+def search(X, K, seed=0):
+    return _Search(X, K, 100, np.random.default_rng(seed), Rounds(None))
+
+
+def test_the_floor_is_what_noise_leaves_inside_and_a_little_more():
+    inside, floors = [], []
+    for seed in range(20):
+        data = images(5, 150, 0, seed, noise=0.4)
+        one = search(data.X, 5)
+        assert one.r == 5
+        Z = data.truth.Z.astype(float)
+        inside.append(np.sum((one.Y - Z @ np.linalg.lstsq(Z, one.Y)[0]) ** 2))
+        floors.append(one.floor)
+    assert np.all(np.array(inside) <= floors)
+    spread = 0.4**2 * np.sqrt(2 * 145 * 5)  # of a sum of so many squares of the noise
+    # Six, less what more of the noise lies in the leading directions than `_noise` knows to second order.
+    assert 4 < (np.mean(floors) - np.mean(inside)) / spread < 6.5
+
+
+def test_dimensions_below_the_noise_are_not_counted():
+    data = images(3, 200, 0, 1, noise=0.5)
+    assert search(data.X, 8).r == 3
+    assert search(data.X[:, :40], 40).variance == 0  # nothing is outside
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_features_are_ordered_by_what_the_residual_rises_without_them(seed):
+    data = images(6, 100, 4, seed, noise=0.5)
+    one = search(data.X, 6)
+    one.Z = data.truth.Z.copy()
+
+    def squares(Z):
+        return np.sum((one.Y - Z @ np.linalg.lstsq(Z.astype(float), one.Y)[0]) ** 2)
+
+    cost = [squares(np.delete(one.Z, k, axis=1)) for k in range(6)]
+    assert [one._least_missed(place) for place in range(6)] == np.argsort(cost).tolist()
+
+
+def test_a_seed_cuts_what_is_left_along_its_main_direction():
+    data = images(4, 120, 0, 2, noise=0.05)
+    one = search(data.X, 4)
+    known = data.truth.Z[:, :3]
+    for randomly in (False, True):
+        column = one._seed(known, randomly)
+        left = data.truth.Z[:, 3]
+        assert max(np.mean(column == left), np.mean(column != left)) > 0.95
+    assert np.all(one._seed(known[:, :0], False).shape == (120,))
+
+
+def test_alternation_ends_where_neither_step_helps():
+    data = images(5, 80, 3, 3, noise=0.3)
+    one = search(data.X, 5)
+    start = np.random.default_rng(0).integers(0, 2, (80, 5)).astype(np.uint8)
+    Z, squares, stable = one._alternate(start, 10_000)
+    W = np.linalg.lstsq(Z.astype(float), one.Y)[0]
+    assert stable
+    assert squares == pytest.approx(np.sum((one.Y - Z @ W) ** 2))
+    codes = np.array(list(itertools.product([0, 1], repeat=5)))
+    nearest = np.linalg.norm(one.Y[:, None] - codes @ W, axis=2).min(axis=1)
+    np.testing.assert_allclose(np.linalg.norm(one.Y - Z @ W, axis=1), nearest)

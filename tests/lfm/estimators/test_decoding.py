@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lfm.errors import InvalidInputError
-from lfm.estimators.decoding import InexactDecodingWarning, decode, decode_rows
+from lfm.estimators.decoding import InexactDecodingWarning, _search, _sorted_qr, decode, decode_rows
 
 
 def brute_force_distances(X, W):
@@ -91,3 +91,64 @@ def test_wrong_shapes_are_refused_with_the_numbers():
         decode_rows(np.zeros((4, 3)), np.zeros((0, 3)))
     with pytest.raises(InvalidInputError, match="max_nodes must be a whole number of at least 1, got 0"):
         decode_rows(np.zeros((4, 3)), np.ones((1, 3)), max_nodes=0)
+
+
+def test_columns_are_sorted_so_that_the_strongest_is_decided_first():
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((9, 5)) * [3.0, 1.0, 7.0, 0.5, 2.0]
+    Q, R, order = _sorted_qr(A)
+    np.testing.assert_allclose(Q @ R, A[:, order])
+    for k in range(5):  # each is the shortest of those left, beside those before it
+        before = A[:, order[:k]]
+        rest = A[:, order[k:]] - before @ np.linalg.lstsq(before, A[:, order[k:]])[0]
+        lengths = np.linalg.norm(rest, axis=0)
+        assert lengths[0] == lengths.min()
+
+
+def plain_search(R, target):
+    """(z, nodes): each level's nearer value first; a branch is left where its bound reaches the best."""
+    K = len(R)
+    best, found, nodes = np.inf, None, 0
+
+    def level(k, z, cost):
+        nonlocal best, found, nodes
+        missing = target - R[:, k + 1 :] @ z[k + 1 :]
+        nearer = 1 if abs(missing[k] - R[k, k]) < abs(missing[k]) else 0
+        for value in (nearer, 1 - nearer):
+            nodes += 1
+            z[k] = value
+            here = cost + (missing[k] - value * R[k, k]) ** 2
+            left = missing[:k] - value * R[:k, k]
+            low, high = np.minimum(R[:k, :k], 0).sum(axis=1), np.maximum(R[:k, :k], 0).sum(axis=1)
+            bound = here + np.sum(np.maximum(low - left, 0) ** 2 + np.maximum(left - high, 0) ** 2)
+            if bound < best:
+                if k:
+                    level(k - 1, z, here)
+                else:
+                    best, found = bound, z.copy()
+
+    level(K - 1, np.zeros(K), 0.0)
+    return found, nodes
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_search_visits_the_nodes_of_a_plain_recursion_and_no_more(seed):
+    rng = np.random.default_rng(seed)
+    K = 2 + seed % 6
+    R = np.triu(rng.standard_normal((K, K)))
+    targets = 2 * rng.standard_normal((6, K))
+    Z, proved, total = _search(R, targets, 10**6)
+    expected = [plain_search(R, target) for target in targets]
+    np.testing.assert_array_equal(Z, [z for z, _ in expected])
+    assert proved.all()
+    assert total == sum(nodes for _, nodes in expected)
+
+
+def test_nodes_are_spent_for_each_row_and_exactly_those_allowed():
+    rng = np.random.default_rng(5)
+    R, targets = np.triu(rng.standard_normal((8, 8))), 3 * rng.standard_normal((5, 8))
+    needed = [plain_search(R, target)[1] for target in targets]
+    allowed = sorted(needed)[2]
+    _, proved, total = _search(R, targets, allowed)
+    np.testing.assert_array_equal(proved, [nodes <= allowed for nodes in needed])
+    assert total == sum(min(nodes, allowed) for nodes in needed)

@@ -210,3 +210,18 @@ def test_a_state_without_a_feature_is_that_of_the_others():
     np.testing.assert_array_equal(fewer.q.first, state.q.first[[0, 2]])
     np.testing.assert_array_equal(fewer.q.second, fewer.q.first**2)
     np.testing.assert_array_equal(fewer.q.scale, [0.6, 0.6])
+
+
+def test_a_feature_that_one_row_needs_alone_stays_and_another_row_may_share_it():
+    """Row 0 alone uses feature 0, and shows it clearly; row 1, where it is there, shows it as clearly."""
+    rng = np.random.default_rng(0)
+    first = np.array([[9.0, 0.0, 0.0], [0.0, 5.0, 0.0]])
+    Z = np.array([[1, 0], [0, 1], [0, 1], [0, 0], [0, 1], [0, 0]], dtype=np.uint8)
+    X = Z @ first + 0.05 * rng.standard_normal((6, 3))
+    X[1] += first[0]
+    for rows in (np.arange(6), np.array([0, 2, 3, 4, 5])):
+        state = State(X[rows], Z[rows], Posterior.at(first, np.array([0.1, 0.1])), 0.6)
+        state.sigma_a = 6.0
+        update_all_rows(state, X[rows], 0.8, np.random.default_rng(1))
+        np.testing.assert_array_equal(state.Z[:, 0], np.isin(rows, [0, 1]))
+        np.testing.assert_array_equal(state.Z[:, 1], Z[rows, 1])

@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lfm import hamming_error, synthetic
 from lfm.errors import InvalidInputError
-from lfm.estimators.kfeatures import KFeatures
+from lfm.estimators.kfeatures import KFeatures, _descend
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -61,3 +61,28 @@ def test_seed_callback_warning_and_wrong_options():
 def test_zeros_are_explained_by_features_that_stay_off():
     model = KFeatures(2, random_state=0).fit(np.zeros((10, 3)))
     assert model.objective_trace_[-1] == 0
+
+
+def test_a_descent_ends_where_neither_a_flip_nor_a_refit_helps():
+    X, _ = sparse_set(3, 4)
+    rng = np.random.default_rng(0)
+    Z, W, error, stable = _descend(X, rng.integers(0, 2, (200, 3)).astype(np.uint8), X[:3], 300)
+    assert stable
+    assert error == pytest.approx(np.sum((X - Z @ W) ** 2))
+    np.testing.assert_allclose(W, np.linalg.lstsq(Z.astype(float), X)[0], atol=1e-9)
+    for k in range(3):
+        flipped = Z.copy()
+        flipped[:, k] ^= 1
+        assert np.all(np.sum((X - flipped @ W) ** 2, axis=1) >= np.sum((X - Z @ W) ** 2, axis=1) - 1e-6)
+    assert not _descend(X, 1 - Z, W, 1)[3]
+
+
+def test_a_feature_must_be_worth_its_penalty():
+    """Two features of energies 200 and 50: with a penalty between them one is kept, below both."""
+    Z = np.zeros((100, 2), np.uint8)
+    Z[:50, 0], Z[50:, 1] = 1, 1
+    X = Z @ np.array([[2.0, 0.0], [0.0, 1.0]])
+    for penalty, K in ((30.0, 2), (70.0, 1)):
+        model = KFeatures(5, penalty=penalty, random_state=0).fit(X)
+        assert model.Z_.shape[1] == K
+        assert model.objective_trace_[-1] == pytest.approx(penalty * K + (50.0 if K == 1 else 0.0))

@@ -90,3 +90,16 @@ def test_too_few_rounds_warn_and_zeros_are_survived():
 def test_wrong_options_are_refused_with_their_value(wrong):
     with pytest.raises(InvalidInputError, match=f"{next(iter(wrong))} must be.*{next(iter(wrong.values()))}"):
         LatentLasso(2, **wrong).fit(np.eye(4))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("tol", [1e-9, 1e-3, 0.05])
+def test_the_rounds_end_at_the_first_that_gains_little_once_the_penalty_is_down(tol):
+    data = synthetic.images(3, 60, 0, 0.3, np.random.default_rng(5))
+    model = LatentLasso(3, max_iter=36, tol=tol, random_state=0).fit(data.X)
+    trace, n_path = model.objective_trace_, int(5 / 6 * 36)
+    gains = (trace[:-1] - trace[1:]) / trace[:-1]  # of the second round on
+    little = [number for number in range(n_path + 1, len(trace)) if gains[number - 1] <= tol]
+    assert little == ([len(trace) - 1] if model.converged_ else [])
+    assert model.converged_ or len(trace) == 36
+    assert model.converged_ == (tol == 0.05)

@@ -8,7 +8,7 @@ from lfm import hamming_error, synthetic
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import Rounds
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
-from lfm.estimators.meibp import MEIBP, _Search
+from lfm.estimators.meibp import MEIBP, _Search, _start
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -96,3 +96,58 @@ def test_features_that_share_a_column_are_put_right():
     assert moved is not None
     search._climb(moved, Rounds(None))
     assert hamming_error(moved.Z, data.truth.Z) == 0
+
+
+def test_the_strength_of_the_buffet_follows_from_rows_and_features():
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 6)))
+    search = _Search(X, 4, 10, 1e-3, np.random.default_rng(0))
+    assert search.alpha == pytest.approx(5 / (1 + sum(1 / n for n in range(1, 21))))
+    assert search.least == pytest.approx(1e-6 * np.sqrt(np.mean(X**2)))
+    assert _Search(0 * X, 4, 10, 1e-3, np.random.default_rng(0)).least == 1.0
+    leading = np.linalg.svd(X, full_matrices=False)[2][:4]
+    np.testing.assert_allclose(search.Y @ search.Y.T, X @ leading.T @ leading @ X.T, atol=1e-6)
+
+
+def test_a_start_has_every_feature_on_somewhere_and_shares_out_the_mean():
+    X = 5 + np.abs(np.random.default_rng(1).standard_normal((200, 6)))
+    state = _start(X, 50, np.random.default_rng(0))
+    assert state.Z.any(axis=0).all()
+    assert state.Z.mean() == pytest.approx(0.5, abs=0.02)
+    # Half of the features are on in a row, each with half of (4/K) of the mean on average: the mean itself.
+    np.testing.assert_allclose((state.Z @ state.q.first).mean(axis=0), X.mean(axis=0), rtol=0.3)
+    assert state.sigma_x == pytest.approx(np.sqrt(np.mean(X**2)))
+
+
+def test_a_new_feature_takes_up_what_is_left_and_the_least_missed_goes():
+    data = nonnegative_images(4, 200, 0, 6, noise=0.02)
+    search = _Search(data.X, 3, 100, 1e-3, np.random.default_rng(2))
+    weak = data.truth.W[[0, 1]] * 1.0
+    idle = np.full((1, data.X.shape[1]), 1e-3)
+    Z = np.column_stack([data.truth.Z[:, :2], np.random.default_rng(3).integers(0, 2, 200)]).astype(np.uint8)
+    state = State(data.X, Z, Posterior.at(np.vstack([weak, idle]), np.full(3, 0.01)), 0.3)
+    update_features(state)
+    before = state.bound(data.X, search.alpha)
+    moved = search._with_new_feature(state)
+    assert moved.Z.shape[1] <= 3
+    search._climb(moved, Rounds(None))
+    assert moved.bound(data.X, search.alpha) > before
+
+
+def test_a_perfect_fit_leaves_nothing_to_seed_from():
+    X = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
+    search = _Search(X, 1, 10, 1e-3, np.random.default_rng(0))
+    Z = np.array([[1], [0], [1], [0]], dtype=np.uint8)
+    state = State(X, Z, Posterior(X[:1], np.ones(1), X[:1], X[:1] ** 2), 1.0)
+    same = search._with_new_feature(state)
+    np.testing.assert_array_equal(same.Z, Z)
+    np.testing.assert_array_equal(same.q.first, X[:1])
+
+
+@pytest.mark.parametrize("rise", [0.9, 1.1])
+def test_a_climb_ends_where_the_bound_rises_by_less_than_its_share(monkeypatch, rise):
+    """Bounds −1000, −500, and then a rise of a little less, or more, than a hundredth of that."""
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 6)))
+    search = _Search(X, 4, 3, 0.01, np.random.default_rng(0))
+    bounds = iter([-1000.0, -500.0, -500.0 + 5 * rise])
+    monkeypatch.setattr(State, "bound", lambda *_: next(bounds))
+    assert search._climb(_start(X, 4, np.random.default_rng(0)), Rounds(None)) == (rise < 1)

@@ -280,3 +280,13 @@ def test_sampled_candidates_work_and_are_said_to_be_incomplete(caplog) -> None:
         found = hop(data.truth, priors=[GaussianW(1.0)], candidates=sampled)
     assert not found.complete
     assert "not known to be complete" in caplog.text
+
+
+@pytest.mark.parametrize("n_steps", [1, 3, 6, 7, 8, 12, 20])
+def test_descents_and_kicks_together_take_no_more_steps_than_allowed(n_steps: int) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        data = images(14, 300, 12, 0.1, rng)
+        start = random_equivalent(data.truth, rng)
+        found = hop(start, priors=[GaussianW(1.0)], n_steps=n_steps, n_restarts=50, rng=rng)
+        assert 0 < len(found.trace) <= n_steps

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from lfm import (
+    BernoulliZ,
     GaussianW,
     InvalidInputError,
     RankDeficientError,
@@ -9,6 +12,7 @@ from lfm import (
     enumerate_candidates,
     hop,
 )
+from lfm.hopper.options import HopOptions, residual_limit
 from lfm.synthetic import constrained_states, images, with_bias
 
 
@@ -56,3 +60,32 @@ def test_mistakes_are_named() -> None:
     doubled = Solution(np.column_stack([solution.Z, solution.Z[:, 0]]), np.ones((5, 3)))
     with pytest.raises(RankDeficientError, match="columns 0 and 4 are equal"):
         hop(doubled, priors=priors)
+
+
+def test_the_value_is_the_sum_of_the_priors_and_of_the_fit_where_a_hop_may_change_it() -> None:
+    solution = Solution([[1, 0], [1, 1]], [[3.0], [1.0]])
+    X = np.array([[3.5], [4.0]])
+    options = HopOptions(
+        priors=(GaussianW(2.0), BernoulliZ(0.5)),
+        unimodular=True,
+        gamma=0.0,
+        beta=1.0,
+        n_steps=1,
+        n_restarts=0,
+        rng=np.random.default_rng(0),
+        X=X,
+        residual_limit=1.0,
+        tolerant=False,
+    )
+    assert options.value(solution) == pytest.approx(2 * 10 + 0.5)
+    assert replace(options, tolerant=True).value(solution) == pytest.approx(0.25 + 20.5)
+    assert replace(options, tolerant=True, X=None).value(solution) == pytest.approx(20.5)
+
+
+def test_a_residual_may_grow_by_its_tolerance_and_by_rounding() -> None:
+    solution = Solution([[1, 0], [1, 1]], [[3.0], [1.0]])
+    X = np.array([[3.0], [8.0]])  # a residual of 4
+    norm = np.linalg.norm(X)
+    assert residual_limit(solution, X, 0.5) == pytest.approx(6 + 1e-9 * norm, rel=1e-12)
+    assert residual_limit(solution, X, -1.0) == pytest.approx(1e-9 * norm)
+    assert residual_limit(solution, None, 0.5) == np.inf

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lfm.hopper.repeats import agreed_features, majority, repeated_rows
+from lfm.hopper.repeats import _group, agreed_features, group_means, majority, repeated_rows
 from lfm.hopper.thresholds import THRESHOLDS
 from lfm.synthetic import constrained_states
 
@@ -66,3 +66,38 @@ def test_votes_set_right_what_was_flipped(share: float) -> None:
     group = repeated_rows(X, 4)
     assert group is not None
     np.testing.assert_array_equal(majority(flipped, group), Z)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_joins_the_group_before_it_or_the_first_within_reach(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Y = np.repeat(rng.normal(0, 1.5, (30, 2)), rng.integers(1, 4, 30), axis=0) + rng.normal(0, 0.2, (1, 2))
+    expected: list[int] = []
+    leaders: list[np.ndarray] = []
+    for row in Y:
+        within = [float(np.sum((row - leader) ** 2)) <= 1.0 for leader in leaders]
+        if expected and within[expected[-1]]:
+            expected.append(expected[-1])
+        elif any(within):
+            expected.append(within.index(True))
+        else:
+            expected.append(len(leaders))
+            leaders.append(row)
+    group, n_groups = _group(Y, 1.0, 100)
+    assert group.tolist() == expected
+    assert n_groups == len(leaders)
+    assert _group(Y, 1.0, len(leaders))[1] == len(leaders)
+    assert _group(Y, 1.0, len(leaders) - 1)[1] == len(leaders)  # one more than allowed: given up
+
+
+def test_means_are_those_of_each_group() -> None:
+    X = np.arange(10.0).reshape(5, 2)
+    np.testing.assert_allclose(group_means(X, np.array([1, 0, 1, 1, 0])), [[5.0, 6.0], [10 / 3, 13 / 3]])
+
+
+def test_agreed_features_minimise_the_sum_of_norms_and_not_of_squares() -> None:
+    """One feature, on in three groups of sizes 5, 3 and 2: the weighted median of their means."""
+    Z = np.ones((10, 1), dtype=np.uint8)
+    group = np.repeat([0, 1, 2], [6, 3, 1])
+    X = np.array([1.0, 4.0, 30.0])[group][:, None]
+    assert agreed_features(Z, X, group)[0, 0] == pytest.approx(1.0, abs=0.05)

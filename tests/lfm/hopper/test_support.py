@@ -15,8 +15,9 @@ from lfm import (
     enumerate_candidates,
     transform,
 )
+from lfm.equivalence.tableau import Tableau
 from lfm.hopper.objective import Objective
-from lfm.hopper.support import _bases, exact_support
+from lfm.hopper.support import _bases, _cheapest, _total, exact_support
 from lfm.synthetic import constrained_states, with_bias
 
 
@@ -126,3 +127,51 @@ def _bias_shares(K: int) -> np.ndarray:
     with_bias_column = 2 ** (K - 1)
     others = (n * K - with_bias_column) / (2 * (K - 1))  # e_k and b − e_k are alike, and K columns in all
     return np.array([others] * (K - 1) + [with_bias_column]) / n
+
+
+def test_the_total_weight_is_that_of_every_basis_times_its_squared_index() -> None:
+    for seed in range(6):
+        solution, priors = _problem(seed)
+        candidates = enumerate_candidates(solution.Z)
+        objective = Objective(solution, candidates, priors, gamma=0.0, unimodular=False)
+        tableau = Tableau(candidates)
+        assert _cheapest(tableau, objective.costs)
+        floor = objective.costs[tableau.columns].sum()
+        weights, cheapest = 0.0, np.inf
+        for chosen in itertools.combinations(range(len(candidates)), solution.K):
+            index = np.rint(abs(np.linalg.det(candidates.U[list(chosen)].astype(float))) * candidates.index)
+            if index:
+                cost = objective.costs[list(chosen)].sum()
+                cheapest = min(cheapest, cost)
+                weights += index**2 * np.exp(-0.7 * (cost - floor))
+        assert floor == pytest.approx(cheapest)
+        assert _total(tableau, objective.costs, 0.7) == pytest.approx(weights)
+
+
+@pytest.mark.parametrize("limit", [0.5, 2.0, 6.0])
+def test_the_search_finds_exactly_the_bases_within_the_limit(limit: float) -> None:
+    for seed in range(6):
+        solution, _ = _problem(seed)
+        candidates = enumerate_candidates(solution.Z)
+        costs = np.random.default_rng(seed).uniform(0, 2, len(candidates))
+        tableau = Tableau(candidates)
+        assert _cheapest(tableau, costs)
+        within = costs[tableau.columns].sum() + limit
+        expected = {
+            frozenset(chosen)
+            for chosen in itertools.combinations(range(len(candidates)), solution.K)
+            if abs(np.linalg.det(candidates.U[list(chosen)].astype(float))) > 1e-6
+            and costs[list(chosen)].sum() <= within
+        }
+        bases, _, m = _bases(tableau.minors, tableau.determinant, tableau.columns, costs, within, 5000, 2**24)
+        assert {frozenset(basis) for basis in bases[:m].tolist()} == expected
+        assert m == len(expected)
+
+
+def test_a_determinant_above_the_largest_gives_the_search_up() -> None:
+    Z = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=np.uint8)
+    for largest, given_up in ((1, True), (2, False)):
+        tableau = Tableau(enumerate_candidates(Z))
+        costs = np.zeros(tableau.minors.shape[1])
+        m = _bases(tableau.minors, tableau.determinant, tableau.columns, costs, 0.0, 5000, largest)[2]
+        assert (m == -1) == given_up

@@ -162,3 +162,48 @@ def test_a_descent_goes_down_to_lattice_index_one_even_if_the_objective_does_not
     assert abs(objective.tableau.determinant) == 2
     walk.descend(10)
     assert abs(objective.tableau.determinant) == 1
+
+
+def test_a_short_chain_visits_states_as_often_as_exp_minus_beta_g() -> None:
+    """The slow tests do this with four problems; here one chain is long enough to tell a wrong kernel."""
+    priors = [GaussianW(1.0), SwitchingZ(0.3)]
+    solution, objective = _problem(1, priors)
+    expected = _expected(solution, priors)
+    walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))
+    visits: dict[frozenset[int], int] = {}
+    for _ in range(1500):
+        walk.boltzmann(BETA, THIN)
+        state = frozenset(objective.tableau.columns.tolist())
+        visits[state] = visits.get(state, 0) + 1
+        assert walk.trace[-1] == pytest.approx(objective.value)
+    assert _p_value(visits, expected) > 1e-3
+    shares = np.zeros(len(objective.costs))
+    for state, share in expected.items():
+        shares[list(state)] += share
+    walk.boltzmann(BETA, 6000)
+    np.testing.assert_allclose(walk.share, shares, atol=0.05)
+
+
+def test_the_record_prefers_a_lower_index_and_then_a_lower_objective() -> None:
+    Z = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=np.uint8)
+    candidates = enumerate_candidates(Z)
+    objective = Objective(Solution(Z, np.eye(3)), candidates, [SwitchingZ(0.0)], gamma=0.0, unimodular=False)
+    walk = Walk(objective, unimodular=True, rng=np.random.default_rng(0))
+    first = objective.tableau.columns.copy()
+    objective.value += 1.0  # worse than the start: never recorded
+    walk._record()
+    assert len(walk.visited_best) == 1
+    objective.value -= 1.5
+    walk._record()
+    assert len(walk.visited_best) == 2
+    walk._record()  # no better than itself
+    assert len(walk.visited_best) == 2
+    lower = np.argwhere(np.abs(objective.tableau.minors) == 1)[0]
+    objective.tableau.exchange(int(lower[0]), int(lower[1]))
+    objective.value = 0.0  # as at the start, with a lower index
+    walk._record()
+    assert len(walk.visited_best) == 3
+    walk.go_to(first)
+    objective.value = -9.0  # far better, but with the higher index
+    walk._record()
+    assert len(walk.visited_best) == 3

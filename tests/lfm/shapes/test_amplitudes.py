@@ -1,6 +1,18 @@
 import numpy as np
+import pytest
 
-from lfm.shapes.amplitudes import LOW_SHARE, Above, find_base, solve_amplitudes
+from lfm.shapes.amplitudes import (
+    _PULL,
+    LOW_SHARE,
+    SMALL,
+    Above,
+    _changes,
+    _eliminate,
+    _Problem,
+    _substitute,
+    find_base,
+    solve_amplitudes,
+)
 
 RNG = np.random.default_rng(0)
 SHAPES = np.array([[1.0, 0.0, 0.0], [0.98, 0.199, 0.0], [0.6, 0.0, 0.8]])
@@ -88,3 +100,78 @@ def test_the_base_follows_time_and_not_the_number_of_rows() -> None:
 
     assert abs(found(0.5) - levels[0]) < 3
     assert found(0.001) > found(0.5) + 3  # less than 2% of the time decides on no base
+
+
+def block_tridiagonal(gram, trust, weight, penalty) -> np.ndarray:
+    """The system of one round as a dense matrix (N·K, N·K)."""
+    n, K = weight.shape
+    dense = np.zeros((n, K, n, K))
+    for t in range(n):
+        dense[t, :, t] += trust[t] * gram + np.diag(penalty[t])
+        for k in range(K):
+            for a, b, sign in ((t, t, 1), (t - 1, t - 1, 1), (t, t - 1, -1), (t - 1, t, -1)):
+                if t:
+                    dense[a, k, b, k] += sign * weight[t, k]
+    return dense.reshape(n * K, n * K)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_elimination_and_substitution_solve_the_whole_system(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, K, R = 7, 3, 2
+    weight, penalty = rng.random((n, K)), 0.1 * rng.random((n, K))
+    weight[0] = 0
+    weight[3] = 0  # a gap
+    weight[4, 1] = 0
+    trust, gram = rng.random(n) + 0.1, SHAPES @ SHAPES.T
+    right = rng.standard_normal((n, K, R))
+    solved = _substitute(_eliminate(gram, trust, weight, penalty), weight, right)
+    dense = block_tridiagonal(gram, trust, weight, penalty)
+    np.testing.assert_allclose(solved.reshape(n * K, R), np.linalg.solve(dense, right.reshape(n * K, R)))
+
+
+def test_changes_are_weighed_by_the_price_and_less_than_nothing_is_punished() -> None:
+    problem = _Problem(np.zeros((4, 3)), SHAPES, np.array([False, False, True, False]), np.ones(4))
+    change = np.arange(12.0).reshape(4, 3)
+    sizes_now = np.array([[1.0, -2.0, 0.0], [-0.1, 3.0, 4.0], [5.0, 6.0, -7.0], [1.0, 1.0, 1.0]])
+    inverse, weight = problem._eliminated(change, sizes_now)
+    expected = 2 / (1 + change**2)
+    expected[[0, 2]] = 0
+    np.testing.assert_allclose(weight, expected)
+    slope = SMALL * ((1 - LOW_SHARE) / LOW_SHARE + 1)
+    penalty = np.full((4, 3), 1e-6)
+    penalty[0, 1] += slope / 2
+    penalty[1, 0] += slope / 0.3
+    penalty[2, 2] += slope / 7
+    np.testing.assert_allclose(inverse, _eliminate(SHAPES @ SHAPES.T, np.ones(4), weight, penalty), rtol=1e-6)
+
+
+def test_changes_start_at_zero_and_count_from_nothing() -> None:
+    np.testing.assert_array_equal(
+        _changes(np.array([[3.0, -5.0], [1.0, 2.0], [-4.0, 2.0]])), [[0, 0], [-2, 2], [-1, 0]]
+    )
+
+
+def test_a_base_is_what_the_sizes_leave_of_the_mean_row() -> None:
+    true = sizes()[:60]
+    Y = BASE + true @ SHAPES + RNG.standard_normal((60, 3))
+    problem = _Problem(Y, SHAPES, np.zeros(60, bool), np.ones(60))
+    start = BASE + 3
+    first = problem.sizes(changes(true), None, base=start)
+    base, found = problem.base_and_sizes(changes(true), first, start, None)
+    left = np.sum((Y - start - first @ SHAPES) ** 2, axis=1)
+    trust = 1 / (1 + left / max(6.0, 20 * np.median(left)))
+    np.testing.assert_allclose(problem.trust, trust)
+    share = trust / trust.sum()
+    np.testing.assert_allclose((1 + _PULL) * base, share @ (Y - found @ SHAPES) + _PULL * start)
+    np.testing.assert_allclose(found, problem.sizes(changes(true), first, base=base), atol=1e-9)
+
+
+def test_a_long_record_is_solved_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = sizes()
+    Y = rows(true)
+    whole = solve_amplitudes(Y, SHAPES, np.zeros(N, bool), changes(true), BASE)
+    monkeypatch.setattr("lfm.shapes.amplitudes._STRETCH", 400)
+    pieces = solve_amplitudes(Y, SHAPES, np.zeros(N, bool), changes(true), BASE)
+    inner = np.abs(np.arange(N) % 400 - 200) < 150
+    np.testing.assert_allclose(pieces[inner], whole[inner], atol=1.0)

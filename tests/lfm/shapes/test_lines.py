@@ -1,6 +1,15 @@
 import numpy as np
+import pytest
 
-from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
+from lfm.shapes.lines import (
+    _at_least_noise,
+    _best_line,
+    _in_plane,
+    background,
+    find_lines,
+    find_lines_in_wander,
+    is_large,
+)
 
 RNG = np.random.default_rng(2)
 
@@ -53,3 +62,37 @@ def test_a_line_that_is_known_is_not_found_again() -> None:
 
 def test_nothing_unexplained_needs_no_line() -> None:
     assert find_lines_in_wander(np.zeros((0, 3)), np.eye(3), np.eye(3)).shape == (0, 3)
+
+
+def test_changes_of_a_plane_are_sums_of_its_two_lines_and_neither_is_longer_than_the_change() -> None:
+    rng = np.random.default_rng(4)
+    one, other = np.eye(4)[0], np.array([0.6, 0.8, 0.0, 0.0])
+    changes = rng.uniform(-9, 9, (300, 2)) @ np.array([one, other]) + rng.normal(0, 0.8, (300, 4))
+    size2 = np.sum(changes**2, axis=1)
+    parts = np.linalg.lstsq(np.array([one, other]).T, changes.T)[0]
+    left2 = np.sum((changes.T - np.array([one, other]).T @ parts) ** 2, axis=0)
+    expected = (left2 < 1.5) & (np.max(parts**2, axis=0) <= size2)
+    np.testing.assert_array_equal(_in_plane(changes, size2, one, other, 1.5), expected)
+    assert 30 < expected.sum() < 250
+    assert not _in_plane(changes, size2, one, one + 1e-3 * np.eye(4)[1], 1.5).any()  # one line is no plane
+
+
+def test_the_best_line_explains_most_and_is_the_main_direction_of_its_changes() -> None:
+    rng = np.random.default_rng(5)
+    many, few = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
+    changes = np.concatenate([np.outer(rng.uniform(20, 60, 30), many), np.outer(rng.uniform(20, 60, 8), few)])
+    changes = changes + 0.5 * rng.standard_normal(changes.shape)
+    size2 = np.sum(changes**2, axis=1)
+    line, members = _best_line(changes, size2, np.arange(38), 20.0)
+    assert members.tolist() == list(range(30))
+    assert abs(line @ np.linalg.svd(changes[:30])[2][0]) == pytest.approx(1)
+    line, members = _best_line(changes, size2, np.arange(25, 38), 20.0)  # only the free ones count
+    assert members.tolist() == list(range(30, 38))
+
+
+def test_no_direction_of_a_background_has_less_than_the_noise_of_two_rows() -> None:
+    covariance = np.array([[5.0, 2.0], [2.0, 1.5]])
+    values, vectors = np.linalg.eigh(covariance)
+    found_values, found_vectors = np.linalg.eigh(_at_least_noise(covariance))
+    np.testing.assert_allclose(found_values, np.maximum(values, 2))
+    np.testing.assert_allclose(np.abs(np.sum(vectors * found_vectors, axis=0)), 1)

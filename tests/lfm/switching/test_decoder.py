@@ -6,7 +6,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lfm import InvalidInputError, hamming_error
+from lfm.estimators.base import Rounds
 from lfm.switching.decoder import SwitchingDecoder
+from lfm.switching.search import Fit
+from lfm.switching.segments import Segments
 
 NOISE = 0.01
 
@@ -164,3 +167,53 @@ def test_gaps_are_one_boolean_per_row(gap_before):
 def test_a_drift_that_is_no_number_is_refused():
     with pytest.raises(InvalidInputError, match=r"'auto' or a number in \[0, 1\), got 'large'"):
         SwitchingDecoder(drift="large").fit(house(np.random.default_rng(0))[0])
+
+
+def some_fit(*, objective, J=3, misfit=0.0, twins=False):
+    """A fit of J features in five segments, of which three pairs are nearly equal if `twins`."""
+    G = 1000 * np.eye(6)[:J]
+    if twins:
+        G[1], G[2] = G[0] + 1, G[0] - 1
+    Z = np.zeros((5, J), np.uint8)
+    return Fit(G, np.zeros(6), Z, np.zeros(5, bool), objective, misfit, True, None)
+
+
+@pytest.mark.parametrize(
+    ("exact", "varying", "drift", "kept"),
+    [
+        (some_fit(objective=5.0), some_fit(objective=1.0), None, "exact"),  # certified: nothing else is tried
+        (some_fit(objective=5.0, misfit=9.0), some_fit(objective=4.0), None, "varying"),
+        (some_fit(objective=5.0, misfit=9.0), some_fit(objective=6.0), None, "exact"),
+        (some_fit(objective=5.0, misfit=9.0), some_fit(objective=4.0), 0.0, "exact"),  # none may vary
+        (some_fit(objective=5.0, twins=True), some_fit(objective=6.0, J=2), None, "varying"),  # splinters
+        (some_fit(objective=5.0, twins=True), some_fit(objective=6.0, J=2, misfit=9.0), None, "exact"),
+        (some_fit(objective=5.0, twins=True), some_fit(objective=6.0, J=3), None, "exact"),
+        (None, some_fit(objective=6.0, misfit=9.0), None, "varying"),
+        (None, some_fit(objective=6.0), 0.0, "exact"),
+    ],
+)
+def test_which_of_two_fits_is_kept(monkeypatch, exact, varying, drift, kept):
+    monkeypatch.setattr("lfm.switching.decoder.search_exact", lambda *_, **__: exact)
+    monkeypatch.setattr("lfm.switching.decoder.search_varying", lambda *_, **__: varying)
+    mean = np.zeros((5, 6))
+    segments = Segments(np.arange(5), np.ones(5, int), mean, np.arange(5) > 0)
+    found = SwitchingDecoder()._search(segments, 5, drift, Rounds(None))
+    assert found is (exact if kept == "exact" else varying)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_features_point_to_the_side_of_the_mean_and_the_rows_stay_explained(sign):
+    rng = np.random.default_rng(10)
+    X, Z, W = house(rng)
+    model = SwitchingDecoder().fit(sign * X)
+    mean = sign * X.mean(axis=0)
+    cosine = model.W_ @ mean / np.linalg.norm(model.W_, axis=1) / np.linalg.norm(mean)
+    assert np.all(cosine[np.abs(cosine) > 0.05] > 0)
+    assert hamming_error(model.Z_, Z) == 0
+    assert model.solution_.residual(sign * X) <= np.linalg.norm(X - Z @ W)
+
+
+def test_noise_is_at_least_what_is_said():
+    X, _, _ = house(np.random.default_rng(11))
+    assert SwitchingDecoder(min_noise=0.05).fit(X).noise_ == 0.05
+    assert SwitchingDecoder(min_noise=1e-9).fit(X).noise_ == pytest.approx(NOISE, rel=0.02)

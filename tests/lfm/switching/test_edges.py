@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lfm.switching.edges import edge_types, varying_edge_types
+from lfm.switching.edges import _echoes, _measure, edge_types, varying_edge_types
 from lfm.switching.segments import Segments, States
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
@@ -100,3 +100,49 @@ def test_without_drift_none_is_measured():
     few, unknown = varying_edge_types(drifting(0.03, n=1), Variation(0.04, 0.01))
     assert unknown == Variation(0.0, 0.0)
     assert few.times.sum() == 1
+
+
+def test_an_edge_that_is_taken_back_after_one_row_is_an_echo():
+    of_segment = np.array([-1, 0, 0, 1, 1, 1, -1, -1])
+    sign = np.array([1, 1, -1, 1, 1, -1, 1, -1])
+    length = np.array([9, 1, 9, 1, 9, 9, 1, 1])
+    assert _echoes(of_segment, sign, length, 3).tolist() == [1, 0, 0]
+    assert _echoes(of_segment, sign, np.ones(8, int), 3).tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize(("drift", "shape"), [(0.0, 0.0), (0.08, 0.0), (0.0, 0.05), (0.06, 0.04)])
+def test_drift_and_shape_are_measured_beside_the_noise(drift, shape):
+    """Along its type an edge has the drift, across it the shape; both beside the noise of its two means."""
+    rng = np.random.default_rng(0)
+    n, r = 4000, 6
+    centre = 100 * np.eye(r)[:1]
+    precision = np.full(n, 0.1)
+    across = rng.standard_normal((n, r - 1)) / np.sqrt(r - 1)
+    change = centre + 100 * np.column_stack([drift * rng.standard_normal(n), shape * across])
+    change += rng.standard_normal((n, r)) / np.sqrt(precision)[:, None]
+    found = _measure(change, precision, centre, np.zeros(n, int))
+    assert found.drift == pytest.approx(drift, abs=0.01)
+    assert found.shape == pytest.approx(shape, abs=0.015)
+    few = THRESHOLDS.min_edges_to_measure - 1
+    assert _measure(change[:few], precision[:few], centre, np.zeros(few, int)) == Variation(0.0, 0.0)
+
+
+def test_a_varying_type_is_the_mean_of_its_edges_weighed_by_what_each_knows():
+    segments = drifting(0.05, n=40, seed=3)._replace(length=np.tile([25, 3], 40))
+    variation = Variation(0.05, 0.01)
+    types, _ = varying_edge_types(segments, variation)
+    change = np.diff(segments.mean, axis=0)
+    variance = 1 / segments.length[1:] + 1 / segments.length[:-1]
+    assert types.noise == pytest.approx(np.median(variance))
+    assert types.drift == 0.05
+    for t in np.flatnonzero(types.times >= 2):
+        mine = types.of_segment[1:] == t
+        edges = change[mine] * types.sign[1:][mine][:, None]
+        weight = 1 / (variance[mine] + 0.05**2 * np.sum(edges**2, axis=1))
+        centre = weight @ edges / weight.sum()
+        np.testing.assert_allclose(types.vector[t], centre)
+        around = weight**2 @ variance[mine] / weight.sum() ** 2
+        around += 0.01**2 * centre @ centre / (2 * mine.sum())
+        assert types.variance[t] == pytest.approx(around)
+        assert types.times[t] == mine.sum()
+    assert np.all(np.diff(types.times[: types.n_candidates]) <= 0)

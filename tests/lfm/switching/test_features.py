@@ -161,3 +161,18 @@ def test_the_two_edges_of_a_single_row_are_one_sight_of_a_type() -> None:
     assert types.n_candidates == 1
     np.testing.assert_allclose(np.abs(types.vector[0]), mean[2])
     assert types.times[0] == 4
+
+
+def test_types_beyond_those_that_relations_know_say_nothing_about_who_is_on():
+    segments = record(np.random.default_rng(4))[0]
+    states = find_states(segments)
+    types = edge_types(states, segments.follows, segments.length)
+    relations = find_relations(types)
+    toward = segments.length @ segments.mean
+    whole = starting_features(types, relations, np.uint64(0b111), states, toward, segments.follows)
+    fewer = relations._replace(first=relations.first[:3])  # the third type is not known
+    found, start = starting_features(types, fewer, np.uint64(0b011), states, toward, segments.follows)
+    np.testing.assert_allclose(found, whole[0][:2])
+    common = states.mean[np.argmax(states.rows)]
+    on = np.linalg.lstsq(whole[0].T, common - whole[1])[0]
+    np.testing.assert_allclose(start, common - np.rint(on[:2]) @ found, atol=1e-6)

@@ -8,6 +8,7 @@ from lfm.switching.search import (
     _alternate,
     _prune,
     _standardised,
+    _varies,
     exact_edge_types,
     refit_varying,
     repeats_exactly,
@@ -15,6 +16,7 @@ from lfm.switching.search import (
     search_varying,
 )
 from lfm.switching.segments import Segments, find_states
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
 
 G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
@@ -174,3 +176,43 @@ def test_the_certificate_is_a_distance_in_standard_deviations():
     fit = Fit(G, LEVEL, np.zeros((1, 3), np.uint8), np.zeros(1, bool), 0.0, CERTIFICATE_SIGMAS, True, None)
     assert fit.certified
     assert not fit._replace(misfit=CERTIFICATE_SIGMAS + 0.1).certified
+
+
+def test_only_features_whose_switches_are_cheap_are_tried_without(monkeypatch):
+    """A feature is left alone where its switches cost more than three prices of a feature."""
+    segments, _ = switched()
+    states = find_states(segments)
+    fit = _alternate(segments, states, G, LEVEL, price=1.0, max_iter=20)
+    switches = np.sort(np.count_nonzero(np.diff(fit.Z.astype(int), axis=0), axis=0))
+    tried = []
+
+    def worse(*_args, **_options):
+        tried.append(1)
+        return fit._replace(objective=fit.objective + 1e9)
+
+    monkeypatch.setattr("lfm.switching.search._alternate", worse)
+    for n in range(4):
+        limit = (switches[n - 1] + 0.5 if n else switches[0] - 0.5) * THRESHOLDS.switch_nats / 3
+        tried.clear()
+        assert _prune(segments, states, fit, price=limit, max_iter=20) is fit
+        assert len(tried) == np.count_nonzero(THRESHOLDS.switch_nats * switches <= 3 * limit)
+
+
+def test_a_column_varies_where_it_takes_both_values():
+    Z = np.array([[0, 1, 0], [0, 1, 1]], dtype=np.uint8)
+    assert _varies(Z).tolist() == [False, False, True]
+
+
+def test_a_fit_counts_misfit_in_the_rows_that_fit_and_its_freedom():
+    segments, Z = switched(3)
+    states = find_states(segments)
+    fit = _alternate(segments, states, G, LEVEL, price=2.0, max_iter=20)
+    design = np.column_stack([fit.Z, np.ones(len(Z))])
+    root = np.sqrt(segments.length)[:, None]
+    W = np.linalg.lstsq(design * root, segments.mean * root)[0]
+    np.testing.assert_allclose(np.vstack([fit.G, fit.level]), W, atol=1e-8)
+    chi2 = np.sum(segments.length[:, None] * (segments.mean - design @ W) ** 2)
+    freedom = (len(Z) - 4) * 3
+    assert fit.misfit == pytest.approx((chi2 - freedom) / np.sqrt(2 * freedom))
+    switches = np.count_nonzero(np.diff(fit.Z.astype(int), axis=0))
+    assert fit.objective == pytest.approx(0.5 * chi2 + THRESHOLDS.switch_nats * switches + 2.0 * 3)

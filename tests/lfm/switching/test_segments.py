@@ -252,3 +252,17 @@ def test_groups_are_those_of_plain_leader_clustering(up_to_sign, along, across):
         assert groups.weight[m] == pytest.approx(weight[mine].sum())
         centre = (weight * sign)[mine] @ vectors[mine] / weight[mine].sum()
         np.testing.assert_allclose(groups.centre[m], centre)
+
+
+@pytest.mark.parametrize("shape", [(40, 30), (30, 40)])
+def test_directions_of_signal_take_freedom_from_rows_and_columns(shape):
+    """Five strong directions in a small matrix: noise is what is left over (N − 5)(D − 5)."""
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        signal = 50 * rng.standard_normal((shape[0], 5)) @ rng.standard_normal((5, shape[1]))
+        X = signal + 0.2 * rng.standard_normal(shape)
+        subspace = find_subspace(X, np.ones(shape[0], dtype=bool))  # no row says anything about the next
+        assert subspace.basis.shape[1] == 5
+        found.append(subspace.noise)
+    assert np.mean(found) == pytest.approx(0.2, rel=0.02)

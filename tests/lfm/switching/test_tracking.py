@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lfm.switching.segments import Segments, States
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation, track_segments
 from lfm.switching.viterbi import decode_segments
 
@@ -65,3 +66,30 @@ def test_a_spoilt_row_is_passed_over():
     np.testing.assert_array_equal(np.flatnonzero(track.glitch), [30])
     others = np.arange(len(Z)) != 30
     assert np.mean(track.Z[others] != Z[others]) < 0.02
+
+
+def test_the_model_is_that_of_its_variation_and_starts_after_gaps_at_the_closest_code(monkeypatch):
+    segments, Z = activations(np.random.default_rng(7), drift=0.0, S=30)
+    segments.follows[[10, 20]] = False
+    seen = {}
+
+    def captured(means, length, follows, closest, skip_cost, model, plausible, limits):
+        seen.update(closest=closest, model=model, plausible=plausible)
+        return np.zeros(len(means), dtype=np.int64), np.zeros(len(means), dtype=bool), 0.0, 0.0
+
+    monkeypatch.setattr("lfm.switching.tracking._track", captured)
+    track_segments(segments, G, LEVEL, Variation(0.03, 0.02))
+    codes = Z @ (1 << np.arange(4))
+    assert seen["closest"].tolist() == [codes[s] if s in (0, 10, 20) else 0 for s in range(30)]
+    model = seen["model"]
+    assert model.along == pytest.approx(0.03**2)
+    np.testing.assert_allclose(model.around, 0.02**2 * np.sum(G**2, axis=1) / 3)
+    assert model.wander == pytest.approx((THRESHOLDS.wander * 0.03) ** 2)
+    np.testing.assert_allclose(model.gram, G @ G.T)
+    assert model.singles.tolist() == [[-1, -1, -1], [0, -1, -1], [1, -1, -1], [2, -1, -1], [3, -1, -1]]
+    pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert model.pairs.tolist() == [[*pair, -1] for pair in pairs]
+    assert seen["plausible"] == pytest.approx(3 + np.sqrt(6))
+    track_segments(segments, G, LEVEL, Variation(0.0, 0.02), thorough=True)
+    assert seen["plausible"] == 0.0
+    assert seen["model"].along == 1e-12

@@ -5,7 +5,7 @@ import pytest
 
 from lfm.switching.segments import Segments, States
 from lfm.switching.thresholds import THRESHOLDS
-from lfm.switching.viterbi import decode_segments
+from lfm.switching.viterbi import _nearby, _ones, code_numbers, decode_segments, skip_costs
 
 
 def chain(means, lengths, follows):
@@ -74,3 +74,43 @@ def test_without_features_all_misfit_is_left():
     path = decode_segments(segments, states, np.zeros((0, 1)), np.array([1.0]))
     assert path.Z.shape == (2, 0)
     assert path.cost == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("room", [4, 40])
+@pytest.mark.parametrize("seed", range(6))
+def test_codes_near_the_best_are_those_within_three_flips_by_what_they_cost_more(seed, room):
+    rng = np.random.default_rng(seed)
+    J = 5
+    G, above = rng.normal(scale=2, size=(J, 3)), rng.normal(scale=3, size=(4, 3))
+    weight = rng.uniform(0.5, 3, 4)
+    best = rng.integers(0, 2**J, 4)
+    margin = 25.0
+    codes, excess, count = _nearby(best, above @ G.T, G @ G.T, weight, margin, room)
+
+    def misfit(m, code):
+        return 0.5 * weight[m] * np.sum((above[m] - ((code >> np.arange(J)) & 1) @ G) ** 2)
+
+    for m in range(4):
+        listed = []
+        for code in range(2**J):
+            more = misfit(m, code) - misfit(m, int(best[m]))
+            if code == best[m] or (0 < (code ^ int(best[m])).bit_count() <= 3 and more <= margin):
+                listed.append((more, code))
+        expected = sorted(listed)[:room]
+        assert codes[m, : count[m]].tolist() == [code for _, code in expected]
+        np.testing.assert_allclose(excess[m, : count[m]], [more for more, _ in expected], atol=1e-9)
+
+
+def test_only_single_rows_may_be_skipped_and_those_between_two_levels_cost_less():
+    means = np.array([[0.0, 0.0], [40.0, 1.0], [100.0, 0.0], [-70.0, 300.0], [100.0, 0.0]])
+    segments, _ = chain(means, [5, 1, 5, 1, 5], [False, True, True, True, True])
+    between = min(0.5 * 2 + THRESHOLDS.mixed_row_nats, THRESHOLDS.spoilt_row_nats)
+    expected = [np.inf, between, np.inf, THRESHOLDS.spoilt_row_nats, np.inf]
+    np.testing.assert_allclose(skip_costs(segments), expected)
+    assert between < THRESHOLDS.spoilt_row_nats
+
+
+def test_codes_are_numbered_by_their_bits():
+    Z = np.array([[1, 0, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=np.uint8)
+    assert code_numbers(Z).tolist() == [1, 4, 7, 0]
+    assert [_ones(int(code)) for code in code_numbers(Z)] == [1, 1, 3, 0]

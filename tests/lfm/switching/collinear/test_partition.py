@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
-from lfm.switching.collinear.partition import Activations, best_partition, settle
+from lfm.switching.collinear.partition import Activations, _cuts, best_partition, settle
 from lfm.switching.thresholds import THRESHOLDS
 
 
@@ -86,3 +86,41 @@ def test_durations_tell_sizes_apart_that_overlap() -> None:
 def test_two_at_the_same_time_are_two() -> None:
     found, _ = best_partition(np.array([0, 1]), some([1.0, 1.0], together=True))
     assert found[0] != found[1]
+
+
+def test_cuts_have_members_on_both_sides_and_hold_the_widest_gap_and_every_mark() -> None:
+    a = some(
+        [1.0, 1.01, 1.02, 1.5, 1.51, 9.0], duration=[0, 1, 1, 2, 2, 7], context=[[0], [1], [1], [0], [1], [1]]
+    )
+    members = np.array([True, True, True, True, True, False])
+    cuts = {tuple(cut[members].tolist()) for cut in _cuts(members, a)}
+    assert (False, False, False, True, True) in cuts  # by the widest gap of sizes
+    assert (False, True, True, False, True) in cuts  # by the context
+    assert (False, True, True, True, True) in cuts  # by duration above 0
+    assert all(0 < sum(cut) < 5 for cut in cuts)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_move_of_one_activation_betters_a_settled_partition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    R = 12
+    a = some(
+        1 + 0.04 * rng.integers(0, 3, R) + 0.01 * rng.standard_normal(R), duration=rng.integers(0, 3, R)
+    )._replace(first=rng.integers(0, 40, R))
+    a = a._replace(end=a.first + 5)
+    clash = (a.first[:, None] < a.end) & (a.first < a.end[:, None])
+    start = np.arange(R) % 4
+    start = np.array(
+        [
+            start[i] if not any(clash[i, j] and start[j] == start[i] for j in range(i)) else 4 + i
+            for i in range(R)
+        ]
+    )
+    found, evidence = settle(start, a)
+    assert evidence == pytest.approx(evidence_in_closed_form(found, a))
+    for i, c in itertools.product(range(R), range(found.max() + 2)):
+        other = found.copy()
+        other[i] = c
+        if not any(clash[i, j] and other[j] == c for j in range(R) if j != i):
+            assert evidence_in_closed_form(other, a) <= evidence + 1e-6
+    assert not any(clash[i, j] and found[i] == found[j] for i, j in itertools.combinations(range(R), 2))

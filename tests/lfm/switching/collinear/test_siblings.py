@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 
 from lfm import InvalidInputError, Solution, hamming_error, separate_siblings
-from lfm.switching.collinear.siblings import _bins, _families, _same, _to_the_nearest, _was_a_feature
+from lfm.switching.collinear.partition import Activations
+from lfm.switching.collinear.siblings import (
+    _bins,
+    _Edges,
+    _families,
+    _overlap,
+    _same,
+    _spreads,
+    _to_the_nearest,
+    _was_a_feature,
+    _without_doubtful,
+)
 
 
 def _house(ratio: float, seed: int = 0) -> tuple[Solution, np.ndarray, np.ndarray]:
@@ -116,3 +127,71 @@ def test_partitions_are_the_same_up_to_names() -> None:
     assert _same(np.array([0, 0, 1]), np.array([5, 5, 2]))
     assert not _same(np.array([0, 0, 1]), np.array([5, 2, 2]))
     assert not _same(np.array([0, 0, 0]), np.array([5, 5, 2]))
+
+
+def test_the_size_of_a_run_is_read_from_the_edge_at_which_least_else_switches() -> None:
+    Z = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]], dtype=np.uint8)
+    W = np.array([[2.0, 0.0], [0.0, 3.0]])
+    rng = np.random.default_rng(0)
+    residual = rng.standard_normal((8, 2))
+    gaps = np.array([0, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
+    edges = _Edges(Solution(Z, W), residual, gaps, 0)
+    assert edges.first.tolist() == [1, 4]  # the run after the gap has no edge
+    assert edges.end.tolist() == [3, 6]
+    both = (residual[1] - residual[0] + residual[2] - residual[3]) / 2
+    alone = residual[5] - residual[6]  # feature 1 switches off where the second run begins
+    np.testing.assert_allclose(edges.change, [W[0] + both, W[0] + alone])
+    assert edges.foreign.tolist() == [0.0, 0.0]
+    last = _Edges(Solution(Z[:6], W), residual[:6], gaps[:6], 0)
+    np.testing.assert_allclose(last.change[1], W[0] + residual[4] - residual[3])
+    assert last.foreign.tolist() == [0.0, 9 / 4]  # the energy of what else switches, over the feature's own
+
+
+def test_spread_is_the_median_deviation_of_clean_sizes() -> None:
+    truth, X, gaps = _house(1.3)
+    residual = X - truth.product()
+    spreads = _spreads(truth, residual, gaps)
+    assert sorted(spreads) == [1, 2, 3]
+    for k in (1, 2):
+        runs = np.flatnonzero(np.diff(truth.Z[:, k].astype(int)) == 1) + 1
+        change = X[runs] - X[runs - 1] + X[runs + 3] - X[runs + 4]
+        size = change / 2 @ truth.W[k] / np.sum(truth.W[k] ** 2)
+        assert spreads[k] == pytest.approx(1.4826 * np.median(np.abs(size - np.median(size))), rel=1e-6)
+
+
+def _activations(size: list[float], first: list[int], end: list[int]) -> Activations:
+    R = len(size)
+    zeros = np.zeros(R, dtype=np.int64)
+    return Activations(
+        np.array(size),
+        np.full(R, 1e-4),
+        zeros,
+        zeros,
+        np.zeros((R, 0), np.uint8),
+        np.array(first),
+        np.array(end),
+    )
+
+
+def test_classes_overlap_where_both_are_on_at_once() -> None:
+    one = np.array([True, True, False])
+    assert not _overlap([one, ~one], _activations([1, 1, 1], [0, 20, 5], [5, 25, 20]))
+    assert _overlap([one, ~one], _activations([1, 1, 1], [0, 20, 4], [5, 25, 20]))
+    assert _overlap([one, ~one], _activations([1, 1, 1], [0, 20, 5], [5, 25, 21]))
+    assert _overlap([one, ~one], _activations([1, 1, 1], [0, 20, 21], [5, 25, 22]))
+
+
+@pytest.mark.parametrize(("sigmas", "n_small", "classes"), [(2.0, 8, 1), (60.0, 8, 2), (60.0, 1, 1)])
+def test_classes_that_are_near_or_few_are_joined(sigmas: float, n_small: int, classes: int) -> None:
+    """Twelve activations of size 1, some of another; the difference in standard deviations of their means."""
+    spread = 0.01 * np.sqrt(1 / 12 + 1 / n_small)
+    size = [1.0] * 12 + [1.0 + sigmas * spread] * n_small
+    first = list(range(0, 10 * len(size), 10))
+    a = _activations(size, first, [f + 3 for f in first])
+    label = np.repeat([0, 1], [12, n_small])
+    found = _without_doubtful(label, a, np.zeros(len(size), dtype=np.int64))
+    assert len(np.unique(found)) == classes
+    were_features = _without_doubtful(label, a, label)  # as few as they are, they were a feature before
+    assert len(np.unique(were_features)) == (2 if sigmas > 50 else 1)
+    at_once = a._replace(first=np.zeros(len(size), dtype=np.int64))
+    assert len(np.unique(_without_doubtful(label, at_once, 0 * label))) == 2
