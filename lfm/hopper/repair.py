@@ -2,6 +2,7 @@
 
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.equivalence.ranks import distinct_rows
+from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.decoding import decode
 from lfm.hopper.repeats import agreed_features, group_means, majority
 from lfm.hopper.thresholds import THRESHOLDS
@@ -28,12 +29,12 @@ def repaired(Z: BinaryArray, W: FloatArray, X: FloatArray, group: IntArray | Non
     tried = _near(Z, W, X)
     if group is not None:
         voted = majority(Z, group)
-        tried += [voted, decode(X, agreed_features(voted, X, group)).Z]
+        tried += [voted, _nearest(voted, agreed_features(voted, X, group), X)]
     best = _best(tried, X)
     if best is None:
         return None
     for _ in range(THRESHOLDS.max_passes):
-        further = _best([decode(X, best[1].W).Z], X)
+        further = _best([_nearest(best[1].Z, best[1].W, X)], X)
         if further is None or further[0] >= best[0] * (1 - 1e-12):
             break
         best = further
@@ -41,7 +42,16 @@ def repaired(Z: BinaryArray, W: FloatArray, X: FloatArray, group: IntArray | Non
 
 
 def _near(Z: BinaryArray, W: FloatArray, X: FloatArray) -> list[BinaryArray]:
-    return [Z, decode(X, W).Z, decode(X, _best_features(Z, X).W).Z]
+    return [Z, _nearest(Z, W, X), _nearest(Z, _best_features(Z, X).W, X)]
+
+
+def _nearest(Z: BinaryArray, W: FloatArray, X: FloatArray) -> BinaryArray:
+    """Each row's nearest combination of the features W; of many features the nearest by single flips of Z."""
+    if Z.shape[1] <= THRESHOLDS.most_decoded:
+        return decode(X, W).Z
+    flipped = Z.copy()
+    flip_bits(flipped, X @ W.T, W @ W.T)
+    return flipped
 
 
 def _best(tried: list[BinaryArray], X: FloatArray) -> tuple[float, Solution] | None:
