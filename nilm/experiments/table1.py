@@ -158,9 +158,9 @@ def run(scale: Scale) -> Outcome:
             "Where wrong bits of an estimate leave no strict equivalent but itself, or none has a smaller "
             "E_Reg, the strict change is 0%; this differs from week to week, so there are several weeks of a "
             "kind. The paper uses a tolerance that it does not state.",
-            "The paper's table may have been made without rounding: where ZU keeps entries other than 0 and 1, "
-            "the residual is the start's by definition, while E_Reg falls (docs/measurements.md, weeks of real "
-            "habits).",
+            "The paper's table may have been made without rounding: where ZU keeps entries other than 0 and "
+            "1, the residual is the start's by definition, while E_Reg falls (docs/measurements.md, weeks of "
+            "real habits).",
             "Our tolerant hop weighs the residual against E_Reg (Eq. 3) and keeps the sum from rising: where "
             "it explains the data much better, E_Reg may rise.",
             "Our hopper keeps |det U| = 1, so its E_Reg can stay above that of the paper's hopper.",
