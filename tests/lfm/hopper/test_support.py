@@ -126,3 +126,14 @@ def _bias_shares(K: int) -> np.ndarray:
     with_bias_column = 2 ** (K - 1)
     others = (n * K - with_bias_column) / (2 * (K - 1))  # e_k and b − e_k are alike, and K columns in all
     return np.array([others] * (K - 1) + [with_bias_column]) / n
+
+
+def test_a_state_far_from_the_best_is_weighed_without_overflow() -> None:
+    """Such a state comes back where better ones would have broken the promise on the residual."""
+    Z = np.array([[1, 0], [1, 1], [1, 1]], dtype=np.uint8)
+    solution = Solution(Z, [[4.0], [-1.0]])  # inverted: 1000 nats worse than it need be
+    candidates = enumerate_candidates(Z)
+    objective = Objective(solution, candidates, [PassiveSign(1000.0, [1.0])], gamma=0.0, unimodular=True)
+    shares = exact_support(objective, 1.0)
+    # Of its two columns each is in one of the two solutions without negative power.
+    np.testing.assert_allclose(shares, [0.5, 0.5])
