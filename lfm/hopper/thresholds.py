@@ -19,7 +19,7 @@ class HopperThresholds(NamedTuple):
     """Exchanges after which Ω is computed anew. Origin: set by hand; rounding stays below `least_gain`."""
 
     # How much is tolerated (lfm.hopper.tolerant)
-    tolerances: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01)
+    tolerances: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02)
     """Shares of the rows by which a column may miss being binary, tried in turn. Origin: weeks of real habits
     (waveform seeds below 100), where each of them was the best one for some estimate."""
     tolerant_nodes: int = 100_000
