@@ -29,8 +29,9 @@ def hop_tolerantly(
 ) -> Hop:
     """The best of a strict hop and of hops that tolerate wrong bits in Z, by ‖X − ZW‖² + Σ priors (Eq. 3).
 
-    Columns of ZU may miss being binary in 0.1, 0.2, 0.5, 1 and 2% of the rows. A tolerance is left out where its
-    candidates are too many to be found in short time. The strict hop is kept unless another ends lower.
+    Columns of ZU may miss being binary in 0.1, 0.2, 0.5, 1 and 2% of the rows. Where the candidates of a
+    tolerance are too many to be found in short time, it and larger ones are left out. The strict hop is kept
+    unless another ends lower.
 
     Parameters
     ----------
