@@ -60,7 +60,7 @@ def hopped(house: House, X: np.ndarray, solution: Solution) -> Solution:
         row=np.arange(len(X)),
         in_fit=np.ones(len(X), dtype=bool),
         interval_s=house.interval_s,
-        estimator="switching-decoder",
+        estimator="switching",
         seed=0,
         at_noise_floor=None,
         feeds_in=False,

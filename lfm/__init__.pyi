@@ -14,6 +14,7 @@ from .estimators.latent_lasso import LatentLasso
 from .estimators.meibp import MEIBP
 from .hopper.corrections import Correction, CorrectionKind
 from .hopper.hop import Hop, hop
+from .hopper.tolerant import hop_tolerantly
 from .least_squares import least_squares
 from .metrics import hamming_error, match_columns, regulariser
 from .priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, Prior, SwitchingZ
@@ -67,6 +68,7 @@ __all__ = [
     "find_signal",
     "hamming_error",
     "hop",
+    "hop_tolerantly",
     "join_machines",
     "lattice_index",
     "least_squares",

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import pinvh
+from scipy.optimize import nnls
 
 from lfm.arrays import FloatArray
 from lfm.checks import as_real
@@ -18,7 +19,9 @@ class LeastSquares(NamedTuple):
     rank: int  # of Z, at most K
 
 
-def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None = None) -> LeastSquares:
+def least_squares(
+    Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None = None, nonnegative: bool = False
+) -> LeastSquares:
     """The W (K, D) that minimises Σ_n weight_n ‖x_n − z_n W‖², and the rank of Z.
 
     Parameters
@@ -30,6 +33,8 @@ def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None
         The data.
     weight : array of shape (N,), optional
         Numbers of at least 0. Default: 1 for every row.
+    nonnegative : bool, default False
+        Whether W may hold no number below 0.
 
     Returns
     -------
@@ -53,5 +58,19 @@ def least_squares(Z: NDArray[Any], X: FloatArray, *, weight: NDArray[Any] | None
     if len(real) != len(X):
         raise InvalidInputError(f"Z has {len(real)} rows and X {len(X)}; they must be as many")
     weighted = real if weight is None else real * np.asarray(weight, dtype=np.float64)[:, None]
-    inverse, rank = pinvh(weighted.T @ real, return_rank=True)
-    return LeastSquares(np.asarray(inverse @ (weighted.T @ X), dtype=np.float64), int(rank))
+    gram, image = weighted.T @ real, weighted.T @ X
+    inverse, rank = pinvh(gram, return_rank=True)
+    W = np.asarray(inverse @ image, dtype=np.float64)
+    if nonnegative:
+        _without_negative(W, gram, image)
+    return LeastSquares(W, int(rank))
+
+
+def _without_negative(W: FloatArray, gram: FloatArray, image: FloatArray) -> None:
+    """Puts the best non-negative solution of gram · W = image in place of each column with a negative one."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    target = (vectors[:, kept] / np.sqrt(values[kept])).T @ image
+    for d in np.flatnonzero((W < 0).any(axis=0)):
+        W[:, d] = nnls(root, target[:, d])[0]

@@ -120,7 +120,8 @@ def hop(
     X : array of shape (N, D), optional
         The data. Needed by tolerant candidates (`max_nonbinarity` above 0): Z is projected to binary after
         the walk and W is refitted. Where the candidates are complete, bits that X shows to be wrong are
-        repaired first, and strict and tolerant walks take turns as long as the objective falls.
+        repaired first, and strict and tolerant walks take turns as long as the objective falls. A start
+        without negative features is refitted without them.
     residual_tolerance : float, default 0.01
         With X given, what comes back has a residual of at most (1 + residual_tolerance) times the start's,
         or is the start.
@@ -165,6 +166,7 @@ def hop(
         X=X,
         residual_limit=residual_limit(solution, X, residual_tolerance),
         tolerant=X is not None and candidates.max_nonbinarity > 0,
+        nonnegative=bool((solution.W >= 0).all()),
     )
     if options.tolerant and options.X is not None and candidates.complete:
         options = replace(options, repair=True, group=repeated_rows(options.X, solution.K))
@@ -260,7 +262,7 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptio
     """Strict and tolerant walks in turn, from the start with its wrong bits repaired, while that helps."""
     current = solution
     if options.X is not None:
-        better = repaired(solution.Z, solution.W, options.X, options.group)
+        better = repaired(solution.Z, solution.W, options.X, options.group, nonnegative=options.nonnegative)
         if better is not None and options.value(better) < options.value(solution):
             current = better
     rounds: list[_Round] = []
@@ -300,9 +302,9 @@ def _within_residual(exact: Solution, options: HopOptions) -> Solution | None:
         return exact if kept else None
     assert options.X is not None
     if options.repair:
-        found = repaired(exact.Z, exact.W, options.X, options.group)
+        found = repaired(exact.Z, exact.W, options.X, options.group, nonnegative=options.nonnegative)
     else:
-        found = projected(exact.Z, exact.W, options.X)
+        found = projected(exact.Z, exact.W, options.X, nonnegative=options.nonnegative)
     return found if found is not None and found.residual(options.X) <= options.residual_limit else None
 
 

@@ -31,6 +31,7 @@ class HopOptions:
     residual_limit: float
     tolerant: bool
     repair: bool = False  # whether wrong bits are set right too
+    nonnegative: bool = False  # whether features are refitted without negative numbers
     group: IntArray | None = None  # which rows of X repeat one another, for that
 
     def __post_init__(self) -> None:

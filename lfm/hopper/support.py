@@ -208,10 +208,12 @@ def exact_support(
         bases, index = bases[:m], np.abs(determinants[:m])
         columns_cost = objective.costs[bases].sum(axis=1)
         seen = float(index.astype(np.float64) ** 2 @ np.exp(-beta * (columns_cost - floor)))
-        missing = scale * max(total - seen, 0.0)
-        weights = np.exp(-beta * (objective.values(bases) - best))
+        values = objective.values(bases)
         if objective.unimodular:
-            weights[index > abs(objective.tableau.determinant)] = 0.0
+            values[index > abs(objective.tableau.determinant)] = math.inf
+        lowest = min(best, float(values.min()))  # below `best` where that broke the promise on the residual
+        missing = scale * max(total - seen, 0.0) * math.exp(beta * (lowest - best))
+        weights = np.exp(-beta * (values - lowest))
         everything = float(weights.sum())
         if math.isinf(margin) or missing <= THRESHOLDS.missing_weight * everything:
             shares = np.zeros(len(objective.costs))

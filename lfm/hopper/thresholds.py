@@ -18,6 +18,14 @@ class HopperThresholds(NamedTuple):
     exchanges_to_refresh: int = 64
     """Exchanges after which Ω is computed anew. Origin: set by hand; rounding stays below `least_gain`."""
 
+    # How much is tolerated (lfm.hopper.tolerant)
+    tolerances: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02)
+    """Shares of the rows by which a column may miss being binary, tried in turn. Origin: weeks of real habits
+    (waveform seeds below 100), where each of them was the best one for some estimate."""
+    tolerant_nodes: int = 100_000
+    """Nodes of the search within which a tolerance must have all its candidates. Origin: set by hand, for
+    time."""
+
     # Support (lfm.hopper.support)
     missing_weight: float = 1e-6
     """Share of the weight that may be missing from an exact support. Origin: decision 0161."""
@@ -38,6 +46,9 @@ class HopperThresholds(NamedTuple):
     """Groups of rows that repeat one another. Origin: set by hand, for time."""
     max_reweightings: int = 50
     """Rounds of the robust refit. Origin: set by hand; rounds end when nothing gains."""
+    most_decoded: int = 20
+    """Features up to which the nearest combination is searched exactly; with more, single bits are flipped.
+    Origin: set by hand, for time: rows of 40 piano features would take hours."""
     max_passes: int = 3
     """Rounds of decoding and refitting. Origin: set by hand; each lowers the residual."""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Prior, Solution, find_signal, hop, level_changes, merge_twins, separate_siblings
+from lfm import Prior, Solution, find_signal, level_changes, merge_twins, separate_siblings
 from nilm.disaggregate.estimate import (
     LEAST_CHANGE_A,
     SHAPES,
@@ -79,14 +79,14 @@ def fewer(components: int | str) -> int | str:
 def solve(
     X: FloatArray,
     gaps: NDArray[np.bool_],
-    priors: list[Prior],
+    priors: list[Prior],  # noqa: ARG001
     way: Way,
     notes: list[str],
 ) -> Solution:
     """The estimator's solution of X (N, D), repaired."""
     solution = fit_estimator(X, gaps, way.estimator, way.components, way.seed, way.callback, notes)
     solution = without_traces(independent(solution, notes), notes)
-    solution = _without_twins(solution, X, priors, notes)
+    solution = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
     solution = with_misfits_decoded(solution, X)
     if way.estimator == "switching":
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
@@ -192,13 +192,3 @@ def solve_beside(
     _, solution, words = min(found, key=lambda f: f[0])
     notes.extend(words)
     return solution
-
-
-def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:
-    """The solution with each appliance in one feature; a hop shows twins that a sum had hidden.
-
-    Where it does, the baseline that scores and corrections compare with is already a hopped one.
-    """
-    merged = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
-    shown = merge_twins(hop(merged, priors=priors).solution, X, tolerance=TWINS, slack=TWINS_SLACK)
-    return independent(shown if shown.K < merged.K else merged, notes)

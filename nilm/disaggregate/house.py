@@ -5,6 +5,7 @@ kept. It works on arrays; `nilm.disaggregate.steps` does the same from file to f
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,6 @@ from lfm import (
     diagnose,
     enumerate_candidates,
     find_signal,
-    hop,
 )
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import judge_features
@@ -31,11 +31,9 @@ from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_ove
 from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.house_priors import (
     SUNNY_W,
-    evidence_priors,
+    Setting,
     feeds_in,
-    house_priors,
-    paper_priors,
-    price,
+    most_plausible,
 )
 from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles
@@ -58,6 +56,10 @@ UNSEEN_WORDS = (
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
 MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
+# These decide a row's states together with those of the rows around it; to repair rows one by one, as a
+# tolerant hop does, would undo that.
+DECODED_IN_TIME = ("switching", SHAPES)
+REPAIRED_WORDS = "The hop also repaired rows: ‖X − ZW‖ went from {:.3g} to {:.3g} A."
 NO_WARM_START = "The appliances of the week before were not tried."
 
 
@@ -264,6 +266,11 @@ def hop_house(
 
     `duration_s` (N,) is the time that each row stands for; None where all stand for the same.
 
+    An estimate that looked at each row by itself may have wrong bits, and then few exact equivalents: its hop
+    tolerates some, and is kept only where the fit and the priors together gain (`lfm.hop_tolerantly`). The
+    estimates of DECODED_IN_TIME, and any beside a load that varies, hop to exact equivalents alone. Either
+    way what is left over grows by 1% at most.
+
     The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
     choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
     """
@@ -282,26 +289,27 @@ def hop_house(
     X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
     baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
     sun = amplitude is not None and whole.feeds_in
-    sign = {"feeds_in": generator, "in_the_sun": sun}
-    priors, words = paper_priors() if prior == "paper" else house_priors(gaps, mean_v, **sign)
-    rng = np.random.default_rng(seed)
     # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
     nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
-    candidates = None if nodes == MAX_NODES else enumerate_candidates(baseline.Z, max_nodes=nodes)
-    found = hop(baseline, priors=priors, X=X, rng=rng, candidates=candidates)
+    tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
+    strict = None if tolerant else enumerate_candidates(baseline.Z, max_nodes=nodes)
     notes = list(factorised.notes)
-    if prior == "house":
-        evidence, evidence_words = evidence_priors(gaps, mean_v, **sign)
-        # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
-        tie = 1e-6 if sun else 0.0
-        if price(evidence, found.solution) > price(evidence, baseline) + tie:
-            found = hop(baseline, priors=evidence, X=X, rng=rng, candidates=candidates)
-            words = evidence_words
-            notes.append("The usual weights would have made the on and off times less plausible.")
+    found, words = most_plausible(
+        baseline,
+        X,
+        prior,
+        Setting(gaps, mean_v, feeds_in=generator, in_the_sun=sun),
+        strict=strict,
+        rng=np.random.default_rng(seed),
+        notes=notes,
+    )
+    repaired = _after_repair(baseline, found.solution, X, gaps, mean_v) if tolerant else {}
+    notes.extend(repaired.get("notes", ()))
     if not found.complete:
         notes.append("The search for equivalent explanations ended at its budget; there may be more.")
     # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
     Z = found.solution.Z[rows_with_state(baseline.Z, factorised.baseline.Z)]
+    Z[fitted] = found.solution.Z  # rows of one state may differ after a repair
     W = found.solution.W
     if amplitude is not None:
         varying = whole.baseline.W[-amplitude.shape[1] :]
@@ -323,7 +331,7 @@ def hop_house(
             gap_before=gaps,
             duration_s=row_durations(duration_s, whole.interval_s, len(current))[rows],
             n_varying=whole.n_varying,
-            left_over=whole.left_over,
+            left_over=repaired.get("left_over", whole.left_over),
         )
     )
     seen_in_fit = whole_current[rows]
@@ -332,7 +340,7 @@ def hop_house(
         for s in (whole.baseline, whole_hop.solution)
     )
     return Disaggregation(
-        **vars(whole) | {"notes": tuple(notes)},
+        **vars(whole) | repaired | {"notes": tuple(notes)},
         hop=whole_hop,
         diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
         watts=watts,
@@ -345,6 +353,21 @@ def hop_house(
         residual_after=after,
         relative_residual=after / max(float(np.linalg.norm(seen_in_fit)), np.finfo(float).tiny),
     )
+
+
+def _after_repair(
+    start: Solution, found: Solution, X: FloatArray, gaps: NDArray[np.bool_], mean_v: FloatArray
+) -> dict[str, Any]:
+    """What a tolerant hop changed in the record beside Z and W: nothing where it kept the product ZW."""
+    before_a, after_a = start.residual(X), found.residual(X)
+    if abs(after_a - before_a) <= 1e-9 * before_a:
+        return {}
+    explained = found.product()
+    return {
+        "notes": (REPAIRED_WORDS.format(before_a, after_a),),
+        "at_noise_floor": at_noise_floor(X - explained, find_signal(X, gaps).noise),
+        "left_over": share_left_over(X, explained, mean_v),
+    }
 
 
 def _with_varying(found: Hop, solution: Solution) -> Hop:

@@ -1,16 +1,29 @@
-"""What makes one explanation of a house more plausible than another: the priors of the hop.
+"""What makes one explanation of a house more plausible than another: the priors of the hop, and its choice.
 
-Owns the choice of priors and their words. Their arithmetic on Z and W is `lfm.priors`; the two that only a
-house needs are here: the sign of power where something feeds in, and the evidence of on/off times.
+Owns the choice of priors and their words, and what happens where two of them disagree. Their arithmetic on Z
+and W is `lfm.priors`; the two that only a house needs are here: the sign of power where something feeds in,
+and the evidence of on/off times.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from lfm import BernoulliZ, GaussianW, PassiveSign, Prior, Solution, SwitchingZ
+from lfm import (
+    BernoulliZ,
+    Candidates,
+    GaussianW,
+    Hop,
+    PassiveSign,
+    Prior,
+    Solution,
+    SwitchingZ,
+    hop,
+    hop_tolerantly,
+)
 from lfm.arrays import BinaryArray, FloatArray
 
 SWITCH = 1.0
@@ -108,6 +121,55 @@ def evidence_priors(
 def paper_priors() -> tuple[list[Prior], str]:
     """The paper's prior, and what it says in words."""
     return [GaussianW(1.0)], PAPER_WORDS
+
+
+class Setting(NamedTuple):
+    """What the house's priors need to know of a week."""
+
+    gap_before: NDArray[np.bool_]  # (N,)
+    voltage_v: FloatArray  # (D,)
+    feeds_in: bool
+    in_the_sun: bool  # a generator that varies was taken out
+
+
+def most_plausible(
+    start: Solution,
+    X: FloatArray,
+    prior: str,
+    setting: Setting,
+    *,
+    strict: Candidates | None,
+    rng: np.random.Generator,
+    notes: list[str],
+) -> tuple[Hop, str]:
+    """The hop from `start` by the prior "house" or "paper", and in words what decided.
+
+    `strict` are the candidates of a hop to exact equivalents; None tolerates wrong bits in the start. Where
+    the house's priors make the on and off times less plausible than the start's, their evidence decides.
+    """
+    sign = {"feeds_in": setting.feeds_in, "in_the_sun": setting.in_the_sun}
+
+    def hop_by(priors: list[Prior]) -> Hop:
+        if strict is None:
+            return hop_tolerantly(start, X=X, priors=priors, rng=rng)
+        return hop(start, priors=priors, X=X, rng=rng, candidates=strict)
+
+    if prior == "paper":
+        priors, words = paper_priors()
+        return hop_by(priors), words
+    priors, words = house_priors(setting.gap_before, setting.voltage_v, **sign)
+    evidence, evidence_words = evidence_priors(setting.gap_before, setting.voltage_v, **sign)
+
+    def surprise(solution: Solution) -> float:  # with the fit, where the hop may change it
+        return price(evidence, solution) + (solution.residual(X) ** 2 if strict is None else 0.0)
+
+    found = hop_by(priors)
+    # Where a sign is in doubt the evidence knows no difference; rounding must not make one.
+    tie = 1e-6 if setting.in_the_sun else 0.0
+    if surprise(found.solution) > surprise(start) + tie:
+        notes.append("The usual weights would have made the on and off times less plausible.")
+        return hop_by(evidence), evidence_words
+    return found, words
 
 
 def price(priors: list[Prior], solution: Solution) -> float:

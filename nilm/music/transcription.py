@@ -20,8 +20,7 @@ from lfm import (
     NonNegativeW,
     RankDeficientError,
     Solution,
-    enumerate_candidates,
-    hop,
+    hop_tolerantly,
 )
 from lfm.arrays import FloatArray
 from nilm.errors import OptionError
@@ -107,7 +106,7 @@ def transcribe_spectra(
         spectra=spectra,
         baseline=baseline,
         solution=solution,
-        corrections=_in_words(hopped),
+        corrections=_in_words(hopped, baseline),
         residual_before=baseline.residual(X) / scale,
         residual_after=solution.residual(X) / scale,
         pitches=tuple(pitches),
@@ -121,21 +120,28 @@ def transcribe_spectra(
 
 
 def _hop(baseline: Solution, X: FloatArray, seed: int) -> Hop | None:
-    """The hop with small, non-negative features; None where Z has dependent columns and no finite class."""
+    """The hop with small, non-negative features; None where Z has dependent columns and no finite class.
+
+    It tolerates wrong bits: both estimators look at each row of the spectra by itself.
+    """
+    priors = [GaussianW(1.0), NonNegativeW(10.0)]
     try:
-        candidates = enumerate_candidates(baseline.Z)
+        return hop_tolerantly(baseline, X=X, priors=priors, rng=np.random.default_rng(seed))
     except RankDeficientError as error:
         log.warning("no hop: %s", error)
         return None
-    priors = [GaussianW(1.0), NonNegativeW(10.0)]
-    return hop(baseline, priors=priors, candidates=candidates, rng=np.random.default_rng(seed), X=X)
 
 
-def _in_words(hopped: Hop | None) -> tuple[str, ...]:
-    """What the hop changed, one line per changed feature."""
+def _in_words(hopped: Hop | None, baseline: Solution) -> tuple[str, ...]:
+    """What the hop changed: one line per changed feature, and one for states that the spectra set right."""
     if hopped is None:
         return ()
-    return tuple(str(c) for c in hopped.corrections if c.kind is not CorrectionKind.UNCHANGED)
+    words = [str(c) for c in hopped.corrections if c.kind is not CorrectionKind.UNCHANGED]
+    Z = hopped.solution.Z
+    wrong = int(np.count_nonzero(np.rint(baseline.Z @ hopped.U) != Z))
+    if wrong:
+        words.append(f"{wrong:,} of {Z.size:,} states were set right by the spectra.")
+    return tuple(words)
 
 
 def _scores(

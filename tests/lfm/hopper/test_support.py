@@ -175,3 +175,14 @@ def test_a_determinant_above_the_largest_gives_the_search_up() -> None:
         costs = np.zeros(tableau.minors.shape[1])
         m = _bases(tableau.minors, tableau.determinant, tableau.columns, costs, 0.0, 5000, largest)[2]
         assert (m == -1) == given_up
+
+
+def test_a_state_far_from_the_best_is_weighed_without_overflow() -> None:
+    """Such a state comes back where better ones would have broken the promise on the residual."""
+    Z = np.array([[1, 0], [1, 1], [1, 1]], dtype=np.uint8)
+    solution = Solution(Z, [[4.0], [-1.0]])  # inverted: 1000 nats worse than it need be
+    candidates = enumerate_candidates(Z)
+    objective = Objective(solution, candidates, [PassiveSign(1000.0, [1.0])], gamma=0.0, unimodular=True)
+    shares = exact_support(objective, 1.0)
+    # Of its two columns each is in one of the two solutions without negative power.
+    np.testing.assert_allclose(shares, [0.5, 0.5])
