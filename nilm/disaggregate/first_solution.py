@@ -5,7 +5,6 @@ Owns which repairs follow which, and how the rows beside a generator are looked 
 `nilm.disaggregate.feed_in`'s.
 """
 
-import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,18 +21,13 @@ from nilm.disaggregate.estimate import (
     with_misfits_decoded,
     without_traces,
 )
-from nilm.disaggregate.generator import Generator
-from nilm.disaggregate.house_priors import StateEvidence, house_priors
+from nilm.disaggregate.house_priors import house_priors
 from nilm.disaggregate.varying import vary
 from nilm.results import FloatArray
-
-log = logging.getLogger(__name__)
 
 # Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
 # those better than one, which proves nothing, so the residual may rise by the slack.
 TWINS, TWINS_SLACK = 0.03, 0.25
-SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
-MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
 
 
 @dataclass(frozen=True)
@@ -154,36 +148,6 @@ def share_left_over(X: FloatArray, explained: FloatArray, voltage_v: FloatArray)
     metered = X @ voltage_v
     total = float(np.abs(metered).sum())
     return float(np.abs(metered - explained @ voltage_v).sum()) / total if total > 0 else 0.0
-
-
-def solve_beside(
-    sun: Generator,
-    X: FloatArray,
-    gaps: NDArray[np.bool_],
-    voltage_v: FloatArray,
-    way: Way,
-    notes: list[str],
-) -> Solution:
-    """The solution of X (N, D), which is without what the generator feeds in.
-
-    Across the generator's shape the rows are exact, along it they are as good as its amplitude was known; so
-    what is left along it is looked at in several sizes, and the most plausible on and off times are kept.
-    Each switch that was seen and is not in them counts as a surprise of its own.
-    """
-    evidence = StateEvidence(gaps)
-    found = []
-    for share in SHARES:
-        priors = house_priors(gaps, voltage_v, feeds_in=False)[0]
-        words: list[str] = []
-        seen = X - (1 - share) * np.outer(X @ sun.shape, sun.shape)
-        # With nothing left along the shape no watts flow, and their sign says nothing.
-        solution = solve(seen, gaps, priors if share else priors[:-1], way, words)
-        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z) + ONE_MORE * solution.K
-        log.debug("%g of what lies along the sun: %d features, %.0f nats", share, solution.K, surprise)
-        found.append((surprise, solution, words))
-    _, solution, words = min(found, key=lambda f: f[0])
-    notes.extend(words)
-    return solution
 
 
 def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:

@@ -2,8 +2,9 @@
 
 An inverter feeds in one fixed waveform s, against the voltage, times an amplitude a_n ≥ 0 that follows sun
 and clouds: X = ZW + a sᵀ, and no binary feature can follow a. It shows where nothing switches: there the
-change between two rows is a multiple of s, row after row for hours. Owns the shape s, the hours of daylight
-and the rows at which something else switches; how far it feeds in is `nilm.disaggregate.feed_in`.
+change between two rows is a multiple of s, row after row for hours. Across s the rows hold appliances alone,
+so these are found there, by one solve like that of any week. What they have along s, and the amplitude, then
+follow from Z (`completed`): by night, where a = 0, and by day from the rows at which something switches.
 """
 
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.arrays import BinaryArray
+from lfm import Solution
 from nilm.results import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-LEAST_STEP_W = 5.0  # change from row to row that is neither noise
+METER_W = 5.0  # a change from row to row that is neither noise
 LEAST_STEP = 0.004  # nor, as a share of the power along s, what the voltage does to loads
 LARGEST_STEP_W = 50.0  # one cloud must not outvote the rest of the week when the shape is measured
 IN_PHASE = 0.03  # share of a change that may lie across the voltage before the shape is known
@@ -27,7 +28,8 @@ LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
 LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
 NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
 LOWEST = 5  # percentile of the power that stands for its least: a reading or two may be wrong
-NEIGHBOURS, NEAR = 2, 6  # quiet rows on either side, and how far they may be, that tell the sun's step
+DRIFT = 0.01  # share of an appliance's size by which its activations differ
+ROUNDS, TAIL = 15, 2.0  # of the fit along s; what is so many spreads off loses weight (Cauchy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +39,12 @@ class Generator:
     shape: FloatArray  # (D,) of unit length
     watts: float  # active power of one unit along it, negative
     daylight: BoolArray  # (N,) from the first step of a day to its last
-    switch: BoolArray  # (N,) something else changes from the row before to this one
-    step: FloatArray  # (N,) change of the amplitude since the row before; at a switch, as its neighbours say
-    step_error: float  # how far such a neighbourly guess is usually off
     quiet_a: float  # RMS amperes across the shape up to which two rows do not differ
     unseen_w: float  # a heater of fewer watts changes no row by more than that; infinite if it has this shape
 
     def without(self, X: FloatArray) -> FloatArray:
         """The rows X (N, D) less their part along the shape."""
         return np.asarray(X - np.outer(X @ self.shape, self.shape), dtype=np.float64)
-
-    def missed(self, Z: BinaryArray) -> int:
-        """How many of the switches that were seen Z (N, K) has not."""
-        switches = np.append(False, (Z[1:] != Z[:-1]).any(axis=1))
-        return int(np.count_nonzero(self.switch[1:] & ~switches[1:]))
 
 
 def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) -> Generator | None:
@@ -80,7 +74,7 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         quiet = follows & (across < limit)
         steps = quiet & _moves(along, X @ unit, watts)
     if unit @ voltage_v > 0:
-        unit, along = -unit, -along
+        unit = -unit
     days = _days(steps, quiet)
     daylight = np.zeros(len(X), dtype=np.bool_)
     for first, last in days:
@@ -89,19 +83,14 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         return None
     power_w = X @ voltage_v / len(voltage_v)
     by_day, by_night = (np.percentile(power_w[rows], LOWEST) for rows in (daylight, ~daylight))
-    if by_day > by_night - LEAST_STEP_W:
+    if by_day > by_night - METER_W:
         return None  # it varies all day, but the meter never sees less than at night: it consumes
-    step, step_error = _steps(along, quiet, days)
-    if sum(_closed(step[first : last + 1], ~quiet[first : last + 1]).sum() for first, last in days) <= 0:
-        return None  # it varies, but it consumes
     size = float(np.linalg.norm(voltage_v))
     across_v = np.sqrt(
         max(1 - float(unit @ voltage_v / size) ** 2, 0.0)
     )  # of a heater, whose current copies it
     unseen_w = limit * size / np.sqrt(len(unit)) / across_v if across_v else np.inf
-    return Generator(
-        unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, step, step_error, limit, float(unseen_w)
-    )
+    return Generator(unit, float(unit @ voltage_v) / len(unit), daylight, limit, float(unseen_w))
 
 
 def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -117,7 +106,7 @@ def _quiet_limit(across: FloatArray) -> float:
 
 def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
     """Where a change along the shape is more than noise and more than what the voltage does."""
-    return np.asarray(np.abs(along) * watts > np.maximum(LEAST_STEP_W, LEAST_STEP * np.abs(level) * watts))
+    return np.asarray(np.abs(along) * watts > np.maximum(METER_W, LEAST_STEP * np.abs(level) * watts))
 
 
 def _days(steps: BoolArray, quiet: BoolArray) -> list[tuple[int, int]]:
@@ -153,33 +142,54 @@ def _direction(changes: FloatArray, most: float) -> FloatArray:
     return np.asarray(np.linalg.eigh(clipped.T @ clipped)[1][:, -1], dtype=np.float64)
 
 
-def _steps(along: FloatArray, quiet: BoolArray, days: list[tuple[int, int]]) -> tuple[FloatArray, float]:
-    """The change of the amplitude (N,): what is seen where it is quiet, else what quiet neighbours saw.
+def completed(
+    solution: Solution, X: FloatArray, generator: Generator, gap_before: BoolArray
+) -> tuple[Solution, FloatArray]:
+    """The solution with what its W has along the shape, and the amplitude a (N,) of the generator in X (N, D).
 
-    And how far the neighbours are usually off, from the quiet rows.
+    One number x_k per appliance, from what X holds along the shape, c = Zx + a. By night a = 0, so c = Zx.
+    By day the sun moves on evenly: what its step differs by from the mean of the steps before and after is
+    small, and that difference is taken of c and of Z alike. Reweighted least squares with a Cauchy tail. The
+    amplitude is 0 by night and where it would be less than a reading is worth.
     """
-    step = np.zeros(len(along))
-    off: list[float] = []
-    for first, last in days:
-        here = slice(first, last + 1)
-        step[here] = along[here]
-        calm = first + np.flatnonzero(quiet[here])
-        for n in range(first, last + 1):
-            sides = (
-                calm[(calm < n) & (calm >= n - NEAR)][-NEIGHBOURS:],
-                calm[(calm > n) & (calm <= n + NEAR)][:NEIGHBOURS],
-            )
-            told = [float(along[side].mean()) for side in sides if len(side)]
-            guess = float(np.mean(told)) if told else 0.0
-            if quiet[n]:
-                off.append(abs(along[n] - guess))
-            else:
-                step[n] = guess
-    return step, 1.4826 * float(np.median(off))
+    along = X @ generator.shape
+    Z = solution.Z.astype(np.float64)
+    meter = METER_W / abs(generator.watts)
+    night = ~generator.daylight
+    uneven_Z, uneven = _unevenness(Z), _unevenness(along[:, None])[:, 0]
+    here = generator.daylight[1:-2] & ~(gap_before[1:-2] | gap_before[2:-1] | gap_before[3:])
+    switches = uneven_Z.any(axis=1)
+    still = uneven[here & ~switches]
+    doubt = 1.4826 * float(np.median(np.abs(still))) if len(still) else meter
+    by_day = here & switches
+    A = np.concatenate([Z[night], uneven_Z[by_day]])
+    wanted = np.concatenate([along[night], uneven[by_day]])
+    spread_2 = meter**2 + doubt**2 * (np.arange(len(A)) >= np.count_nonzero(night))
+    weight = 1 / spread_2
+    for _ in range(ROUNDS):
+        root = np.sqrt(weight)
+        x = np.linalg.lstsq(A * root[:, None], wanted * root, rcond=None)[0]
+        variance = spread_2 + DRIFT**2 * (A**2 @ x**2)
+        weight = 1 / (variance + ((wanted - A @ x) / TAIL) ** 2)
+    a = along - Z @ x
+    a[night | (a < meter)] = 0.0
+    return Solution(solution.Z, generator.without(solution.W) + np.outer(x, generator.shape)), a
 
 
-def _closed(step: FloatArray, switch: BoolArray) -> FloatArray:
-    """The steps of a day added up; as it ends at zero, the error at its end is shared among the switches."""
-    level = np.cumsum(step)
-    share = np.cumsum(switch) / max(int(np.count_nonzero(switch)), 1)
-    return np.asarray(level - share * level[-1], dtype=np.float64)
+def with_generator(
+    solution: Solution, shape: FloatArray, amplitude: FloatArray
+) -> tuple[Solution, FloatArray]:
+    """The solution with a generator as its last feature, and its `amplitude` (N, 1) in units of that feature.
+
+    It is on where it feeds in anything, with the mean waveform of those rows: energy is watts × time on.
+    """
+    on = amplitude > 0
+    mean = float(amplitude[on].mean())
+    Z = np.column_stack([solution.Z, on.astype(np.uint8)])
+    return Solution(Z, np.vstack([solution.W, mean * shape])), amplitude[:, None] / mean
+
+
+def _unevenness(values: FloatArray) -> FloatArray:
+    """(N − 3, K) the step before each row 2 … N − 2 of values (N, K), less the mean of its neighbours."""
+    step = np.diff(values, axis=0)
+    return np.asarray(step[1:-1] - (step[:-2] + step[2:]) / 2, dtype=np.float64)

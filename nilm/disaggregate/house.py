@@ -26,9 +26,8 @@ from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
 from nilm.disaggregate.evidence import Fit
-from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
-from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
-from nilm.disaggregate.generator import find_generator
+from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve
+from nilm.disaggregate.generator import completed, find_generator, with_generator
 from nilm.disaggregate.house_priors import (
     SUNNY_W,
     evidence_priors,
@@ -135,7 +134,7 @@ def factorise(
     notes: list[str] = []
     gaps = _gaps_of(fit_rows, gap_before)
     X, V = current[fit_rows], _per_row(voltage, fit_rows)
-    feeding = feeds_in(np.mean(X * V, axis=1))
+    feeding = feeds_in(X, V, gaps)
     mean_v = V.mean(axis=0)
     sun = find_generator(X, mean_v, gaps) if feeding else None
     way = Way(name, components, seed, callback)
@@ -152,10 +151,10 @@ def factorise(
         if warm_start is not None and amplitude is None:
             solution = warmer(solution, X, warm_start, notes)
     else:
-        amplitude = first_amplitude(X, sun, gaps)
-        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = solve_beside(sun, loads, gaps, mean_v, way, notes)
-        solution, amplitude = completed(solution, X, sun, amplitude)
+        across = at_steady_voltage(sun.without(X), V, gaps)
+        # Across the shape hardly any watts flow, and their sign says nothing.
+        priors = house_priors(gaps, mean_v, feeds_in=False)[0][:-1]
+        solution, amplitude = completed(solve(across, gaps, priors, way, notes), X, sun, gaps)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
         notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
@@ -233,7 +232,8 @@ def hop_house(
     if amplitude is not None:  # what is left is on or off, and most likely consumes
         current = current.copy()
         current[whole.row] -= amplitude @ whole.baseline.W[-amplitude.shape[1] :]
-        generator = generator and feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
+        left = current[whole.row], _per_row(voltage, whole.row), _gaps_of(whole.row, gap_before)
+        generator = generator and feeds_in(*left)
         factorised = whole.switched()
     fitted = factorised.in_fit
     rows = factorised.row[fitted]
