@@ -32,6 +32,8 @@ ESTIMATORS: dict[str, Any] = {
 # many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
 # noise, or it would see the voltage wander as appliances.
 LEAST_CHANGE_A = 0.02
+# The same beside a generator: how far it feeds in is known to a watt or two in most rows.
+IN_THE_SUN_A = 0.06
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2
@@ -47,12 +49,17 @@ def fit_estimator(
     seed: int,
     callback: Callback | None,
     notes: list[str],
+    *,
+    least_change_a: float,
 ) -> Solution:
-    """The estimator's solution; `notes` grows by what an analyst should know."""
+    """The estimator's solution; `notes` grows by what an analyst should know.
+
+    `least_change_a` amperes in each point of a cycle are noise to the switching decoder.
+    """
     K = components
     if name != "switching":
         if K == "auto":
-            K = fit_estimator(X, gaps, "switching", "auto", seed, None, []).K
+            K = fit_estimator(X, gaps, "switching", "auto", seed, None, [], least_change_a=least_change_a).K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
     model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
@@ -60,7 +67,7 @@ def fit_estimator(
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:
             if name == "switching":
-                model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
+                model.set_params(min_noise=least_change_a).fit(X, gap_before=gaps)
             else:
                 model.fit(X)
         except LfmError as error:

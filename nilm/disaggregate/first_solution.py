@@ -1,8 +1,6 @@
-"""The first solution of a week's rows: the estimator and its repairs, alone or beside a generator.
+"""The first solution of a week's rows: the estimator and its repairs, and the rule that chooses.
 
-Owns which repairs follow which, and how the rows beside a generator are looked at. The estimators are
-`nilm.disaggregate.estimate`'s, the generator is `nilm.disaggregate.generator`'s and its amplitude
-`nilm.disaggregate.feed_in`'s.
+Owns which repairs follow which. The estimators are `nilm.disaggregate.estimate`'s.
 """
 
 from dataclasses import dataclass
@@ -76,9 +74,13 @@ def solve(
     priors: list[Prior],
     way: Way,
     notes: list[str],
+    *,
+    least_change_a: float = LEAST_CHANGE_A,
 ) -> Solution:
-    """The estimator's solution of X (N, D), repaired."""
-    solution = fit_estimator(X, gaps, way.estimator, way.components, way.seed, way.callback, notes)
+    """The estimator's solution of X (N, D), repaired; smaller changes than `least_change_a` are noise."""
+    solution = fit_estimator(
+        X, gaps, way.estimator, way.components, way.seed, way.callback, notes, least_change_a=least_change_a
+    )
     solution = without_traces(independent(solution, notes), notes)
     solution = _without_twins(solution, X, priors, notes)
     solution = with_misfits_decoded(solution, X)

@@ -2,9 +2,8 @@
 
 An inverter feeds in one fixed waveform s, against the voltage, times an amplitude a_n ≥ 0 that follows sun
 and clouds: X = ZW + a sᵀ, and no binary feature can follow a. It shows where nothing switches: there the
-change between two rows is a multiple of s, row after row for hours. Across s the rows hold appliances alone,
-so these are found there, by one solve like that of any week. What they have along s, and the amplitude, then
-follow from Z (`completed`): by night, where a = 0, and by day from the rows at which something switches.
+change between two rows is a multiple of s, row after row for hours. Owns the shape s, the hours of daylight
+and the rows at which something else switches; how far it feeds in is `nilm.disaggregate.feed_in`.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Solution
 from nilm.results import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -28,8 +26,6 @@ LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
 LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
 NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
 LOWEST = 5  # percentile of the power that stands for its least: a reading or two may be wrong
-DRIFT = 0.01  # share of an appliance's size by which its activations differ
-ROUNDS, TAIL = 15, 2.0  # of the fit along s; what is so many spreads off loses weight (Cauchy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +35,7 @@ class Generator:
     shape: FloatArray  # (D,) of unit length
     watts: float  # active power of one unit along it, negative
     daylight: BoolArray  # (N,) from the first step of a day to its last
+    switch: BoolArray  # (N,) something else changes from the row before to this one, or nobody saw
     quiet_a: float  # RMS amperes across the shape up to which two rows do not differ
     unseen_w: float  # a heater of fewer watts changes no row by more than that; infinite if it has this shape
 
@@ -88,9 +85,9 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
     size = float(np.linalg.norm(voltage_v))
     across_v = np.sqrt(
         max(1 - float(unit @ voltage_v / size) ** 2, 0.0)
-    )  # of a heater, whose current copies it
+    )  # of a heater: it copies the voltage
     unseen_w = limit * size / np.sqrt(len(unit)) / across_v if across_v else np.inf
-    return Generator(unit, float(unit @ voltage_v) / len(unit), daylight, limit, float(unseen_w))
+    return Generator(unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, limit, float(unseen_w))
 
 
 def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -140,56 +137,3 @@ def _direction(changes: FloatArray, most: float) -> FloatArray:
     size = np.linalg.norm(changes, axis=1)
     clipped = changes * (np.minimum(size, most) / size)[:, None]
     return np.asarray(np.linalg.eigh(clipped.T @ clipped)[1][:, -1], dtype=np.float64)
-
-
-def completed(
-    solution: Solution, X: FloatArray, generator: Generator, gap_before: BoolArray
-) -> tuple[Solution, FloatArray]:
-    """The solution with what its W has along the shape, and the amplitude a (N,) of the generator in X (N, D).
-
-    One number x_k per appliance, from what X holds along the shape, c = Zx + a. By night a = 0, so c = Zx.
-    By day the sun moves on evenly: what its step differs by from the mean of the steps before and after is
-    small, and that difference is taken of c and of Z alike. Reweighted least squares with a Cauchy tail. The
-    amplitude is 0 by night and where it would be less than a reading is worth.
-    """
-    along = X @ generator.shape
-    Z = solution.Z.astype(np.float64)
-    meter = METER_W / abs(generator.watts)
-    night = ~generator.daylight
-    uneven_Z, uneven = _unevenness(Z), _unevenness(along[:, None])[:, 0]
-    here = generator.daylight[1:-2] & ~(gap_before[1:-2] | gap_before[2:-1] | gap_before[3:])
-    switches = uneven_Z.any(axis=1)
-    still = uneven[here & ~switches]
-    doubt = 1.4826 * float(np.median(np.abs(still))) if len(still) else meter
-    by_day = here & switches
-    A = np.concatenate([Z[night], uneven_Z[by_day]])
-    wanted = np.concatenate([along[night], uneven[by_day]])
-    spread_2 = meter**2 + doubt**2 * (np.arange(len(A)) >= np.count_nonzero(night))
-    weight = 1 / spread_2
-    for _ in range(ROUNDS):
-        root = np.sqrt(weight)
-        x = np.linalg.lstsq(A * root[:, None], wanted * root, rcond=None)[0]
-        variance = spread_2 + DRIFT**2 * (A**2 @ x**2)
-        weight = 1 / (variance + ((wanted - A @ x) / TAIL) ** 2)
-    a = along - Z @ x
-    a[night | (a < meter)] = 0.0
-    return Solution(solution.Z, generator.without(solution.W) + np.outer(x, generator.shape)), a
-
-
-def with_generator(
-    solution: Solution, shape: FloatArray, amplitude: FloatArray
-) -> tuple[Solution, FloatArray]:
-    """The solution with a generator as its last feature, and its `amplitude` (N, 1) in units of that feature.
-
-    It is on where it feeds in anything, with the mean waveform of those rows: energy is watts × time on.
-    """
-    on = amplitude > 0
-    mean = float(amplitude[on].mean())
-    Z = np.column_stack([solution.Z, on.astype(np.uint8)])
-    return Solution(Z, np.vstack([solution.W, mean * shape])), amplitude[:, None] / mean
-
-
-def _unevenness(values: FloatArray) -> FloatArray:
-    """(N − 3, K) the step before each row 2 … N − 2 of values (N, K), less the mean of its neighbours."""
-    step = np.diff(values, axis=0)
-    return np.asarray(step[1:-1] - (step[:-2] + step[2:]) / 2, dtype=np.float64)

@@ -24,10 +24,11 @@ from lfm import (
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
-from nilm.disaggregate.estimate import SHAPES, Callback, warmer
+from nilm.disaggregate.estimate import IN_THE_SUN_A, SHAPES, Callback, warmer
 from nilm.disaggregate.evidence import Fit
+from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve
-from nilm.disaggregate.generator import completed, find_generator, with_generator
+from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.house_priors import (
     SUNNY_W,
     evidence_priors,
@@ -151,10 +152,11 @@ def factorise(
         if warm_start is not None and amplitude is None:
             solution = warmer(solution, X, warm_start, notes)
     else:
-        across = at_steady_voltage(sun.without(X), V, gaps)
-        # Across the shape hardly any watts flow, and their sign says nothing.
-        priors = house_priors(gaps, mean_v, feeds_in=False)[0][:-1]
-        solution, amplitude = completed(solve(across, gaps, priors, way, notes), X, sun, gaps)
+        amplitude = first_amplitude(X, sun, gaps)
+        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
+        priors = house_priors(gaps, mean_v, feeds_in=False)[0]
+        solution = solve(loads, gaps, priors, way, notes, least_change_a=IN_THE_SUN_A)
+        solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
         notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))

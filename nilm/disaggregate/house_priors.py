@@ -123,7 +123,9 @@ def feeds_in(current_a: FloatArray, voltage_v: FloatArray, gap_before: NDArray[n
     readings makes of nothing where that is more.
     """
     active_w = np.mean(current_a * voltage_v, axis=1)
-    noise_w = find_signal(current_a, gap_before).noise * float(np.sqrt(np.mean(voltage_v**2) / voltage_v.shape[1]))
+    noise_w = find_signal(current_a, gap_before).noise * float(
+        np.sqrt(np.mean(voltage_v**2) / voltage_v.shape[1])
+    )
     least_w = min(FEED_IN_W, -NOISE_SIGMAS * noise_w)
     return int(np.count_nonzero(active_w < least_w)) > max(1, len(active_w) // 1000)
 
