@@ -32,8 +32,6 @@ ESTIMATORS: dict[str, Any] = {
 # many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
 # noise, or it would see the voltage wander as appliances.
 LEAST_CHANGE_A = 0.02
-# The same beside a generator: how far it feeds in is known to a watt or two in most rows.
-IN_THE_SUN_A = 0.06
 TRACE_A = 0.005  # RMS amperes
 MISFIT = 0.2  # of a row's size
 MAX_FLIPS = 2

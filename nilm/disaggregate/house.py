@@ -24,9 +24,9 @@ from lfm import (
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
-from nilm.disaggregate.estimate import IN_THE_SUN_A, SHAPES, Callback, warmer
+from nilm.disaggregate.estimate import SHAPES, Callback, warmer
 from nilm.disaggregate.evidence import Fit
-from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
+from nilm.disaggregate.feed_in import AS_SEEN_A, across_most, completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve
 from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.house_priors import (
@@ -155,7 +155,7 @@ def factorise(
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         priors = house_priors(gaps, mean_v, feeds_in=False)[0]
-        solution = solve(loads, gaps, priors, way, notes, least_change_a=IN_THE_SUN_A)
+        solution = solve(across_most(loads, sun), gaps, priors, way, notes, least_change_a=AS_SEEN_A)
         solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
