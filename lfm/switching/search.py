@@ -152,7 +152,7 @@ def search_varying(
     """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
 
     From the number of features that describes the edges best it goes down, then up, as long as the evidence
-    gains.
+    gains. On the way up, where the edges alone ask for no more, a feature must gain its price once more.
     """
     kept = segments.only(~is_transition(segments))
     guess = FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
@@ -167,11 +167,12 @@ def search_varying(
     states = find_states(kept)
     preferred = int(np.argmin(choice.charges))
     best: Fit | None = None
-    for numbers in (range(preferred, -1, -1), range(preferred + 1, len(choice.sets))):
+    down, up = range(preferred, -1, -1), range(preferred + 1, len(choice.sets))
+    for numbers, least_gain in ((down, 0.0), (up, price)):
         for j in numbers:
             G, level = starting_features(types, relations, choice.sets[j], states, toward, kept.follows)
             fit = _alternate_varying(segments, G, level, variation, price=price, max_iter=max_iter)
-            if best is not None and fit.objective >= best.objective:
+            if best is not None and fit.objective >= best.objective - least_gain:
                 break
             best = fit
             report(best.objective)

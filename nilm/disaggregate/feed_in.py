@@ -20,9 +20,6 @@ from nilm.results import FloatArray
 DRIFT = 0.01  # share of an appliance's size by which its activations differ
 SAME_EDGE = 0.03  # relative difference across the shape of two switches of one appliance
 ROUNDS, TAIL = 15, 2.0  # of the fit; what is so many spreads off loses weight (Cauchy)
-# Along the shape the loads are known to a watt or two in most segments and to some tens in a few. So that part
-# counts less, and changes of three times the usual least one are noise. Set on seeds 100 to 104.
-ALONG, AS_SEEN_A = 0.15, 0.06
 BESIDE = np.array([1, 1, 0, 1, 1])  # rows whose steps say what the sun's own step at a switch was
 
 
@@ -49,13 +46,15 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     state, _ = _alike(means, generator.quiet_a)
     kind, sign = _alike(means[later] - means[later - 1], generator.quiet_a, relative=SAME_EDGE)
     # Unknowns: the level of each segment, of each state, and the step of each kind of switch.
-    ties = vstack(
-        [
-            hstack([change, csc_array((len(later), state.max() + kind.max() + 2))]),
-            hstack([eye_array(S), -_one_of(state), csc_array((S, kind.max() + 1))]),
-            hstack([change, csc_array((len(later), state.max() + 1)), -_one_of(kind, sign)]),
-        ]
-    ).tocsc()
+    ties = csc_array(
+        vstack(
+            [
+                hstack([change, csc_array((len(later), state.max() + kind.max() + 2))]),
+                hstack([eye_array(S), -_one_of(state), csc_array((S, kind.max() + 1))]),
+                hstack([change, csc_array((len(later), state.max() + 1)), -_one_of(kind, sign)]),
+            ]
+        )
+    )
     wanted = np.concatenate([seen, np.zeros(S + len(later))])
     drift = DRIFT * np.abs(seen)
     spread = np.concatenate([doubt, np.full(S, meter), np.hypot(meter, drift)])
@@ -66,10 +65,11 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     return np.where(generator.daylight, along - level[segment], 0.0)
 
 
-def across_most(loads: FloatArray, generator: Generator) -> FloatArray:
-    """The rows (N, D) of the loads with less of what lies along the shape, which is known less well."""
-    across = generator.without(loads)
-    return np.asarray(across + ALONG * (loads - across), dtype=np.float64)
+def without_sunshine(solution: Solution, generator: Generator) -> Solution:
+    """The solution without features that have no current across the shape: nothing tells them from the sun."""
+    across_a = np.sqrt(np.mean(generator.without(solution.W) ** 2, axis=1))
+    kept = (across_a >= generator.quiet_a) | solution.Z.all(axis=0)
+    return solution if kept.all() else Solution(solution.Z[:, kept], solution.W[kept])
 
 
 def completed(solution: Solution, X: FloatArray, generator: Generator) -> tuple[Solution, FloatArray]:

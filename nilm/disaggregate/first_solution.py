@@ -19,13 +19,18 @@ from nilm.disaggregate.estimate import (
     with_misfits_decoded,
     without_traces,
 )
-from nilm.disaggregate.house_priors import house_priors
+from nilm.disaggregate.feed_in import without_sunshine
+from nilm.disaggregate.generator import Generator
+from nilm.disaggregate.house_priors import StateEvidence, house_priors
 from nilm.disaggregate.varying import vary
 from nilm.results import FloatArray
 
 # Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
 # those better than one, which proves nothing, so the residual may rise by the slack.
 TWINS, TWINS_SLACK = 0.03, 0.25
+# Beside a generator: the share of what lies along its shape that counts, and the amperes that are noise then.
+VIEWS = ((0.15, 0.06), (1.0, 0.15))
+MISSED_SWITCH = 10.0  # nats: a switch that a solution lacks
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,35 @@ def share_left_over(X: FloatArray, explained: FloatArray, voltage_v: FloatArray)
     metered = X @ voltage_v
     total = float(np.abs(metered).sum())
     return float(np.abs(metered - explained @ voltage_v).sum()) / total if total > 0 else 0.0
+
+
+def solve_beside(
+    sun: Generator,
+    loads: FloatArray,
+    gaps: NDArray[np.bool_],
+    voltage_v: FloatArray,
+    way: Way,
+    notes: list[str],
+) -> Solution:
+    """The solution of `loads` (N, D), rows without what the generator feeds in.
+
+    Across the generator's shape the rows are exact; along it they are known to a watt or two in most segments
+    and to some tens in a few. So they are looked at in two ways, and the less surprising on and off times are
+    kept. Each switch that was seen and is not in them counts as a surprise of its own.
+    """
+    across = sun.without(loads)
+    found = []
+    for along, least_change_a in VIEWS:
+        words: list[str] = []
+        priors = house_priors(gaps, voltage_v, feeds_in=False)[0]
+        seen = across + along * (loads - across)
+        solution = solve(seen, gaps, priors, way, words, least_change_a=least_change_a)
+        solution = without_sunshine(solution, sun)
+        surprise = StateEvidence(gaps).value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
+        found.append((surprise, solution, words))
+    _, solution, words = min(found, key=lambda f: f[0])
+    notes.extend(words)
+    return solution
 
 
 def _without_twins(solution: Solution, X: FloatArray, priors: list[Prior], notes: list[str]) -> Solution:

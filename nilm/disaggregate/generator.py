@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import BinaryArray
 from nilm.results import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -42,6 +43,11 @@ class Generator:
     def without(self, X: FloatArray) -> FloatArray:
         """The rows X (N, D) less their part along the shape."""
         return np.asarray(X - np.outer(X @ self.shape, self.shape), dtype=np.float64)
+
+    def missed(self, Z: BinaryArray) -> int:
+        """How many of the switches that were seen Z (N, K) has not."""
+        switches = np.append(False, (Z[1:] != Z[:-1]).any(axis=1))
+        return int(np.count_nonzero(self.switch[1:] & ~switches[1:]))
 
 
 def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) -> Generator | None:

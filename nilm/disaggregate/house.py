@@ -26,8 +26,8 @@ from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
 from nilm.disaggregate.evidence import Fit
-from nilm.disaggregate.feed_in import AS_SEEN_A, across_most, completed, first_amplitude, with_generator
-from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve
+from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
+from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.house_priors import (
     SUNNY_W,
@@ -52,7 +52,7 @@ SUN_WORDS = (
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
     "in which it feeds in. The watts of an appliance that runs by day only are known to some tens of watts. "
 )
-SEEN_WORDS = "By day a heater of less than {} is taken for sunshine."
+SEEN_WORDS = "A heater of less than {} is taken for sunshine."
 UNSEEN_WORDS = (
     "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
@@ -154,8 +154,7 @@ def factorise(
     else:
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        priors = house_priors(gaps, mean_v, feeds_in=False)[0]
-        solution = solve(across_most(loads, sun), gaps, priors, way, notes, least_change_a=AS_SEEN_A)
+        solution = solve_beside(sun, loads, gaps, mean_v, way, notes)
         solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W

@@ -86,3 +86,11 @@ def test_durations_tell_sizes_apart_that_overlap() -> None:
 def test_two_at_the_same_time_are_two() -> None:
     found, _ = best_partition(np.array([0, 1]), some([1.0, 1.0], together=True))
     assert found[0] != found[1]
+
+
+def test_two_classes_of_one_size_are_joined_and_two_of_different_sizes_are_not() -> None:
+    one = 1 + 0.01 * np.random.default_rng(0).standard_normal(40)
+    cut = (one > np.median(one)).astype(np.int64)  # as a decoder does that finds no place for drift
+    assert len(np.unique(best_partition(cut, some(one))[0])) == 1
+    apart = np.where(cut == 1, one + 0.1, one)
+    np.testing.assert_array_equal(best_partition(cut, some(apart))[0], cut)
