@@ -9,8 +9,8 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 3
-FACTORISE = 6
-HOP = 9
+FACTORISE = 7
+HOP = 10
 PUBLISH = 9
 SPECTRA = 1
 PIANO = 1

@@ -20,7 +20,7 @@ from nilm.results import FloatArray
 DRIFT = 0.01  # share of an appliance's size by which its activations differ
 SAME_EDGE = 0.03  # relative difference across the shape of two switches of one appliance
 ROUNDS, TAIL = 15, 2.0  # of the fit; what is so many spreads off loses weight (Cauchy)
-BESIDE = np.array([1, 1, 0, 1, 1])  # rows whose steps say what the sun's own step at a switch was
+BESIDE = 2  # rows before and after a switch whose steps say what the sun's own step was
 
 
 def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.bool_]) -> FloatArray:
@@ -66,7 +66,7 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
 
 
 def without_sunshine(solution: Solution, generator: Generator) -> Solution:
-    """The solution without features that have no current across the shape: nothing tells them from the sun."""
+    """The solution without features that have no current across the shape: nothing tells them apart."""
     across_a = np.sqrt(np.mean(generator.without(solution.W) ** 2, axis=1))
     kept = (across_a >= generator.quiet_a) | solution.Z.all(axis=0)
     return solution if kept.all() else Solution(solution.Z[:, kept], solution.W[kept])
@@ -114,8 +114,10 @@ def _loads_step(along: FloatArray, generator: Generator) -> tuple[FloatArray, fl
     """
     step = np.diff(along, prepend=along[:1])
     still = ~generator.switch
-    beside = np.maximum(np.convolve(still, BESIDE, "same"), 1)
-    left = step - np.convolve(step * still, BESIDE, "same") / beside
+    beside = np.ones(2 * BESIDE + 1)
+    beside[BESIDE] = 0
+    n_beside = np.maximum(np.convolve(still, beside, "same"), 1)
+    left = step - np.convolve(step * still, beside, "same") / n_beside
     return left, 1.4826 * float(np.median(np.abs(left[still & generator.daylight])))
 
 
