@@ -5,7 +5,7 @@ python benchmarks/houses.py [--quick] [--waveforms FILE.npz]
 Truth is known because the houses are simulated (`nilm.simulate.house`): parametric currents, or sums of
 recorded cycles (--waveforms; default: appliances/hfhad_cycles.npz in the folder REAL_DATA or ../shared/data).
 Seeds start at 7000; seeds below 200 were used while developing and are not reported. E_Hamm is taken from the
-estimator alone and after the house hop (`nilm.disaggregate.house.hop_house`); "exact" means below 0.0005
+estimator alone and after the house hop (`nilm.disaggregate.hopping.hop_house`); "exact" means below 0.0005
 after it.
 """
 
@@ -22,7 +22,7 @@ from sklearn.decomposition import FastICA
 
 from lfm import Solution, SwitchingDecoder, hamming_error
 from nilm.disaggregate.disaggregation import Factorised
-from nilm.disaggregate.house import hop_house
+from nilm.disaggregate.hopping import hop_house
 from nilm.errors import OptionError
 from nilm.simulate.house import House, drop_rows, observe, simulated_house
 

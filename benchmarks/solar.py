@@ -1,6 +1,6 @@
 """Weeks with solar panels beside the same weeks without: what the sun costs.
 
-    python benchmarks/solar.py [--quick] [--waveforms FILE.npz]
+    python benchmarks/solar.py [--quick] [--first-seed N] [--waveforms FILE.npz]
 
 Rows are made as `benchmarks/product.py` makes them (loads follow the voltage, which now follows the sun too).
 Panels peak at 2.5 kW times their size and follow sun and haze; under "broken clouds" they also jump, every
@@ -107,7 +107,7 @@ def _clouds(n: int, rng: np.random.Generator) -> np.ndarray:
     return factor[pieces]
 
 
-def main(*, quick: bool, waveforms: Path) -> None:
+def main(*, quick: bool, waveforms: Path, first_seed: int) -> None:
     print(f"solar benchmark on {machine_size()}\n")
     print("Each cell: without the panels → with them.\n")
     print(
@@ -120,7 +120,7 @@ def main(*, quick: bool, waveforms: Path) -> None:
             continue
         n_weeks = 2 if quick else 10 if panels == Panels() and K == 10 else 5
         file = waveforms if real else None
-        without, sunny = ([score(FIRST_SEED + n, K, file, p) for n in range(n_weeks)] for p in (None, panels))
+        without, sunny = ([score(first_seed + n, K, file, p) for n in range(n_weeks)] for p in (None, panels))
         cells = [
             " → ".join(f"{measure(scores):.{digits}f}" for scores in (without, sunny))
             for measure, digits in (
@@ -143,5 +143,6 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="2 weeks a set")
     default = Path(os.environ.get("REAL_DATA", "../shared/data")) / "appliances" / "hfhad_cycles.npz"
     parser.add_argument("--waveforms", type=Path, default=default, help="recorded cycles")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="below 200 for development")
     arguments = parser.parse_args()
-    main(quick=arguments.quick, waveforms=arguments.waveforms)
+    main(quick=arguments.quick, waveforms=arguments.waveforms, first_seed=arguments.first_seed)

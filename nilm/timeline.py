@@ -63,6 +63,13 @@ def gaps_before(start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float =
     return np.asarray(hole > slack_s)
 
 
+def gaps_of_rows(rows: NDArray[np.int64], gap_before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """gap_before for a selection of rows: True also where a row between two of them was left out."""
+    stretch = np.cumsum(gap_before)
+    breaks = (np.diff(rows) != 1) | (np.diff(stretch[rows]) != 0)
+    return np.concatenate([[True], breaks])
+
+
 def row_durations(duration_s: ArrayLike | None, interval_s: float, n_rows: int) -> FloatArray:
     """(n_rows,) seconds that each row stands for, `interval_s` where none are given.
 

@@ -42,8 +42,10 @@ class SwitchingDecoder(LatentFeatureEstimator):
     Parameters
     ----------
     n_components : int or 'auto', default 'auto'
-        An upper bound on the number of features K, at least 1. One feature is the level that is always on,
-        where there is one.
+        An upper bound on the number of features K, at least 1; 'auto' and larger numbers mean 40. One feature
+        is the level that is always on, where there is one. The limit is that of the search: a feature is one
+        bit of a number of 64 bits, and 48 kinds of change may become features. Of the 2^K states only those
+        near the rows are visited.
     drift : float or 'auto', default 'auto'
         Standard deviation of an activation's size relative to its feature's, from 0 to below 1. 'auto'
         measures it where it is needed, 0 forbids it.

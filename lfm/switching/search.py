@@ -151,7 +151,8 @@ def search_varying(
 ) -> Fit:
     """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
 
-    From the number of features that describes the edges best it goes down as long as the evidence gains.
+    From the number of features that describes the edges best it goes down, then up, as long as the evidence
+    gains. On the way up, where the edges alone ask for no more, a feature must gain its price once more.
     """
     kept = segments.only(~is_transition(segments))
     guess = FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
@@ -164,14 +165,17 @@ def search_varying(
     choice = choose(types, relations, price=price, n_rows=int(segments.length.sum()), most=most)
     toward = segments.length @ segments.mean
     states = find_states(kept)
+    preferred = int(np.argmin(choice.charges))
     best: Fit | None = None
-    for j in range(int(np.argmin(choice.charges)), -1, -1):
-        G, level = starting_features(types, relations, choice.sets[j], states, toward, kept.follows)
-        fit = _alternate_varying(segments, G, level, variation, price=price, max_iter=max_iter)
-        if best is not None and fit.objective >= best.objective:
-            break
-        best = fit
-        report(best.objective)
+    down, up = range(preferred, -1, -1), range(preferred + 1, len(choice.sets))
+    for numbers, least_gain in ((down, 0.0), (up, price)):
+        for j in numbers:
+            G, level = starting_features(types, relations, choice.sets[j], states, toward, kept.follows)
+            fit = _alternate_varying(segments, G, level, variation, price=price, max_iter=max_iter)
+            if best is not None and fit.objective >= best.objective - least_gain:
+                break
+            best = fit
+            report(best.objective)
     assert best is not None
     if not best.certified:
         again = _alternate_varying(

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, log_odds, read_runs
@@ -89,9 +90,22 @@ class Confidence(NamedTuple):
 def judge_features(fit: Fit) -> Confidence:
     """How sure each feature of a fit is, and each of its runs."""
     seen = read_evidence(fit)
-    sure = appliance_map().probability(seen, EVIDENCE)
+    sure = appliance_map().probability(seen, EVIDENCE) * more_than_noise(fit)
     runs = read_runs(fit, sure, seen[:, EVIDENCE.index(NEAREST)])
     return Confidence(seen, sure, runs._replace(sure=run_map().probability(runs.evidence, RUN_EVIDENCE)))
+
+
+def more_than_noise(fit: Fit) -> FloatArray:
+    """(K,) probability that each waveform is more than what noise leaves of a mean.
+
+    A waveform of D numbers, told by n rows, gains ½ n‖w‖²/σ² nats and costs ½ D log n. The maps know features
+    that an estimator had reason to make; one that is always on is made even of noise alone.
+    """
+    told = np.sum(fit.sizes**2, axis=0)
+    variance = max(float(np.mean(fit.residual_a**2)), np.finfo(np.float64).tiny)
+    gain = told * np.sum(fit.W**2, axis=1) / variance
+    cost = fit.W.shape[1] * np.log(np.maximum(told, 1.0))
+    return np.asarray(expit((gain - cost) / 2))
 
 
 def strongest_doubt(seen: FloatArray) -> str:

@@ -47,12 +47,17 @@ def fit_estimator(
     seed: int,
     callback: Callback | None,
     notes: list[str],
+    *,
+    least_change_a: float,
 ) -> Solution:
-    """The estimator's solution; `notes` grows by what an analyst should know."""
+    """The estimator's solution; `notes` grows by what an analyst should know.
+
+    `least_change_a` amperes in each point of a cycle are noise to the switching decoder.
+    """
     K = components
     if name != "switching":
         if K == "auto":
-            K = fit_estimator(X, gaps, "switching", "auto", seed, None, []).K
+            K = fit_estimator(X, gaps, "switching", "auto", seed, None, [], least_change_a=least_change_a).K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
     model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
@@ -60,7 +65,7 @@ def fit_estimator(
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:
             if name == "switching":
-                model.set_params(min_noise=LEAST_CHANGE_A).fit(X, gap_before=gaps)
+                model.set_params(min_noise=least_change_a).fit(X, gap_before=gaps)
             else:
                 model.fit(X)
         except LfmError as error:

@@ -1,18 +1,15 @@
-"""The first solution of a week's rows: the estimator and its repairs, alone or beside a generator.
+"""The first solution of a week's rows: the estimator and its repairs, and the rule that chooses.
 
-Owns which repairs follow which, and how the rows beside a generator are looked at. The estimators are
-`nilm.disaggregate.estimate`'s, the generator is `nilm.disaggregate.generator`'s and its amplitude
-`nilm.disaggregate.feed_in`'s.
+Owns which repairs follow which. The estimators are `nilm.disaggregate.estimate`'s.
 """
 
-import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import Prior, Solution, find_signal, level_changes, merge_twins, separate_siblings
+from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from nilm.disaggregate.estimate import (
     LEAST_CHANGE_A,
     SHAPES,
@@ -22,18 +19,18 @@ from nilm.disaggregate.estimate import (
     with_misfits_decoded,
     without_traces,
 )
+from nilm.disaggregate.feed_in import without_sunshine
 from nilm.disaggregate.generator import Generator
-from nilm.disaggregate.house_priors import StateEvidence, house_priors
+from nilm.disaggregate.house_priors import StateEvidence
 from nilm.disaggregate.varying import vary
 from nilm.results import FloatArray
-
-log = logging.getLogger(__name__)
 
 # Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
 # those better than one, which proves nothing, so the residual may rise by the slack.
 TWINS, TWINS_SLACK = 0.03, 0.25
-SHARES = (0.0, 0.1, 0.3, 1.0)  # of what is left along a generator's shape that the estimator sees
-MISSED_SWITCH, ONE_MORE = 10.0, 20.0  # nats: a switch that a solution lacks, a feature that it has
+# Beside a generator: the share of what lies along its shape that counts, and the amperes that are noise then.
+VIEWS = ((0.15, 0.06), (1.0, 0.15))
+MISSED_SWITCH = 10.0  # nats: a switch that a solution lacks
 
 
 @dataclass(frozen=True)
@@ -79,12 +76,15 @@ def fewer(components: int | str) -> int | str:
 def solve(
     X: FloatArray,
     gaps: NDArray[np.bool_],
-    priors: list[Prior],  # noqa: ARG001
     way: Way,
     notes: list[str],
+    *,
+    least_change_a: float = LEAST_CHANGE_A,
 ) -> Solution:
-    """The estimator's solution of X (N, D), repaired."""
-    solution = fit_estimator(X, gaps, way.estimator, way.components, way.seed, way.callback, notes)
+    """The estimator's solution of X (N, D), repaired; smaller changes than `least_change_a` are noise."""
+    solution = fit_estimator(
+        X, gaps, way.estimator, way.components, way.seed, way.callback, notes, least_change_a=least_change_a
+    )
     solution = without_traces(independent(solution, notes), notes)
     solution = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
     solution = with_misfits_decoded(solution, X)
@@ -122,9 +122,8 @@ def explain(
     nothing = np.zeros((0, X.shape[1]))
     if way.estimator != SHAPES and (way.estimator != "auto" or not wanders(X, gaps)):
         name = "switching" if way.estimator == "auto" else way.estimator
-        priors = house_priors(gaps, voltage_v, feeds_in=feeds_in)[0]
         words: list[str] = []
-        solution = solve(X, gaps, priors, way._replace(estimator=name), words)
+        solution = solve(X, gaps, way._replace(estimator=name), words)
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
         if way.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
             notes.extend(words)
@@ -166,28 +165,25 @@ def share_left_over(X: FloatArray, explained: FloatArray, voltage_v: FloatArray)
 
 def solve_beside(
     sun: Generator,
-    X: FloatArray,
+    loads: FloatArray,
     gaps: NDArray[np.bool_],
-    voltage_v: FloatArray,
     way: Way,
     notes: list[str],
 ) -> Solution:
-    """The solution of X (N, D), which is without what the generator feeds in.
+    """The solution of `loads` (N, D), rows without what the generator feeds in.
 
-    Across the generator's shape the rows are exact, along it they are as good as its amplitude was known; so
-    what is left along it is looked at in several sizes, and the most plausible on and off times are kept.
-    Each switch that was seen and is not in them counts as a surprise of its own.
+    Across the generator's shape the rows are exact; along it they are known to a watt or two in most segments
+    and to some tens in a few. So they are looked at in two ways, and the less surprising on and off times are
+    kept. Each switch that was seen and is not in them counts as a surprise of its own.
     """
-    evidence = StateEvidence(gaps)
+    across = sun.without(loads)
     found = []
-    for share in SHARES:
-        priors = house_priors(gaps, voltage_v, feeds_in=False)[0]
+    for along, least_change_a in VIEWS:
         words: list[str] = []
-        seen = X - (1 - share) * np.outer(X @ sun.shape, sun.shape)
-        # With nothing left along the shape no watts flow, and their sign says nothing.
-        solution = solve(seen, gaps, priors if share else priors[:-1], way, words)
-        surprise = evidence.value(solution) + MISSED_SWITCH * sun.missed(solution.Z) + ONE_MORE * solution.K
-        log.debug("%g of what lies along the sun: %d features, %.0f nats", share, solution.K, surprise)
+        seen = across + along * (loads - across)
+        solution = solve(seen, gaps, way, words, least_change_a=least_change_a)
+        solution = without_sunshine(solution, sun)
+        surprise = StateEvidence(gaps).value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
         found.append((surprise, solution, words))
     _, solution, words = min(found, key=lambda f: f[0])
     notes.extend(words)

@@ -16,7 +16,7 @@ from nilm.results import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-LEAST_STEP_W = 5.0  # change from row to row that is neither noise
+METER_W = 5.0  # a change from row to row that is neither noise
 LEAST_STEP = 0.004  # nor, as a share of the power along s, what the voltage does to loads
 LARGEST_STEP_W = 50.0  # one cloud must not outvote the rest of the week when the shape is measured
 IN_PHASE = 0.03  # share of a change that may lie across the voltage before the shape is known
@@ -27,7 +27,6 @@ LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
 LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
 NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
 LOWEST = 5  # percentile of the power that stands for its least: a reading or two may be wrong
-NEIGHBOURS, NEAR = 2, 6  # quiet rows on either side, and how far they may be, that tell the sun's step
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +36,7 @@ class Generator:
     shape: FloatArray  # (D,) of unit length
     watts: float  # active power of one unit along it, negative
     daylight: BoolArray  # (N,) from the first step of a day to its last
-    switch: BoolArray  # (N,) something else changes from the row before to this one
-    step: FloatArray  # (N,) change of the amplitude since the row before; at a switch, as its neighbours say
-    step_error: float  # how far such a neighbourly guess is usually off
+    switch: BoolArray  # (N,) something else changes from the row before to this one, or nobody saw
     quiet_a: float  # RMS amperes across the shape up to which two rows do not differ
     unseen_w: float  # a heater of fewer watts changes no row by more than that; infinite if it has this shape
 
@@ -80,7 +77,7 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         quiet = follows & (across < limit)
         steps = quiet & _moves(along, X @ unit, watts)
     if unit @ voltage_v > 0:
-        unit, along = -unit, -along
+        unit = -unit
     days = _days(steps, quiet)
     daylight = np.zeros(len(X), dtype=np.bool_)
     for first, last in days:
@@ -89,19 +86,14 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         return None
     power_w = X @ voltage_v / len(voltage_v)
     by_day, by_night = (np.percentile(power_w[rows], LOWEST) for rows in (daylight, ~daylight))
-    if by_day > by_night - LEAST_STEP_W:
+    if by_day > by_night - METER_W:
         return None  # it varies all day, but the meter never sees less than at night: it consumes
-    step, step_error = _steps(along, quiet, days)
-    if sum(_closed(step[first : last + 1], ~quiet[first : last + 1]).sum() for first, last in days) <= 0:
-        return None  # it varies, but it consumes
     size = float(np.linalg.norm(voltage_v))
     across_v = np.sqrt(
         max(1 - float(unit @ voltage_v / size) ** 2, 0.0)
-    )  # of a heater, whose current copies it
+    )  # of a heater: it copies the voltage
     unseen_w = limit * size / np.sqrt(len(unit)) / across_v if across_v else np.inf
-    return Generator(
-        unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, step, step_error, limit, float(unseen_w)
-    )
+    return Generator(unit, float(unit @ voltage_v) / len(unit), daylight, ~quiet, limit, float(unseen_w))
 
 
 def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -117,7 +109,7 @@ def _quiet_limit(across: FloatArray) -> float:
 
 def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
     """Where a change along the shape is more than noise and more than what the voltage does."""
-    return np.asarray(np.abs(along) * watts > np.maximum(LEAST_STEP_W, LEAST_STEP * np.abs(level) * watts))
+    return np.asarray(np.abs(along) * watts > np.maximum(METER_W, LEAST_STEP * np.abs(level) * watts))
 
 
 def _days(steps: BoolArray, quiet: BoolArray) -> list[tuple[int, int]]:
@@ -151,35 +143,3 @@ def _direction(changes: FloatArray, most: float) -> FloatArray:
     size = np.linalg.norm(changes, axis=1)
     clipped = changes * (np.minimum(size, most) / size)[:, None]
     return np.asarray(np.linalg.eigh(clipped.T @ clipped)[1][:, -1], dtype=np.float64)
-
-
-def _steps(along: FloatArray, quiet: BoolArray, days: list[tuple[int, int]]) -> tuple[FloatArray, float]:
-    """The change of the amplitude (N,): what is seen where it is quiet, else what quiet neighbours saw.
-
-    And how far the neighbours are usually off, from the quiet rows.
-    """
-    step = np.zeros(len(along))
-    off: list[float] = []
-    for first, last in days:
-        here = slice(first, last + 1)
-        step[here] = along[here]
-        calm = first + np.flatnonzero(quiet[here])
-        for n in range(first, last + 1):
-            sides = (
-                calm[(calm < n) & (calm >= n - NEAR)][-NEIGHBOURS:],
-                calm[(calm > n) & (calm <= n + NEAR)][:NEIGHBOURS],
-            )
-            told = [float(along[side].mean()) for side in sides if len(side)]
-            guess = float(np.mean(told)) if told else 0.0
-            if quiet[n]:
-                off.append(abs(along[n] - guess))
-            else:
-                step[n] = guess
-    return step, 1.4826 * float(np.median(off))
-
-
-def _closed(step: FloatArray, switch: BoolArray) -> FloatArray:
-    """The steps of a day added up; as it ends at zero, the error at its end is shared among the switches."""
-    level = np.cumsum(step)
-    share = np.cumsum(switch) / max(int(np.count_nonzero(switch)), 1)
-    return np.asarray(level - share * level[-1], dtype=np.float64)

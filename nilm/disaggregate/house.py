@@ -1,65 +1,46 @@
-"""Waveforms to appliances' on/off times: estimator, then the hop with the house's priors, then the diagnosis.
+"""Waveforms to appliances' on/off times: the estimator, then the hop (`nilm.disaggregate.hopping`).
 
-Owns the choice of estimator, what happens to rows that are unfit for a fit, and which of two explanations is
-kept. It works on arrays; `nilm.disaggregate.steps` does the same from file to file.
+Owns the choice of estimator and what happens to rows that are unfit for a fit. It works on arrays;
+`nilm.disaggregate.steps` does the same from file to file.
 """
-
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import block_diag
 
 from lfm import (
-    Correction,
-    CorrectionKind,
-    Hop,
     Solution,
     at_noise_floor,
-    diagnose,
-    enumerate_candidates,
     find_signal,
 )
 from nilm.appliances.naming import power_words
-from nilm.disaggregate.confidence import judge_features
-from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
+from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
-from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.generator import find_generator
+from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import (
-    SUNNY_W,
-    Setting,
     feeds_in,
-    most_plausible,
 )
-from nilm.disaggregate.unfit_rows import rows_with_state, states_of_unfit
-from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles
+from nilm.disaggregate.unfit_rows import states_of_unfit
+from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError
-from nilm.options import check_components, check_estimator, check_prior
+from nilm.options import check_components, check_estimator
 from nilm.results import FloatArray, TimeArray
-from nilm.timeline import gaps_before, row_durations, utc
+from nilm.timeline import gaps_before, gaps_of_rows, row_durations, utc
 
 MIN_ROWS = 2
-MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
-NODES_BESIDE_VARYING = 3_000
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
     "in which it feeds in. The watts of an appliance that runs by day only are known to some tens of watts. "
 )
-SEEN_WORDS = "By day a heater of less than {} is taken for sunshine."
+SEEN_WORDS = "A heater of less than {} is taken for sunshine."
 UNSEEN_WORDS = (
     "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
 MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
-# These decide a row's states together with those of the rows around it; to repair rows one by one, as a
-# tolerant hop does, would undo that.
-DECODED_IN_TIME = ("switching", SHAPES)
-REPAIRED_WORDS = "The hop also repaired rows: ‖X − ZW‖ went from {:.3g} to {:.3g} A."
 NO_WARM_START = "The appliances of the week before were not tried."
 
 
@@ -175,9 +156,9 @@ def factorise(
             "quality of the week says why rows were left out"
         )
     notes: list[str] = []
-    gaps = _gaps_of(fit_rows, gap_before)
-    X, V = current[fit_rows], _per_row(voltage, fit_rows)
-    feeding = feeds_in(np.mean(X * V, axis=1))
+    gaps = gaps_of_rows(fit_rows, gap_before)
+    X, V = current[fit_rows], per_row(voltage, fit_rows)
+    feeding = feeds_in(X, V, gaps)
     mean_v = V.mean(axis=0)
     sun = find_generator(X, mean_v, gaps) if feeding else None
     way = Way(name, components, seed, callback)
@@ -196,8 +177,8 @@ def factorise(
     else:
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = solve_beside(sun, loads, gaps, mean_v, way, notes)
-        solution, amplitude = completed(solution, X, sun, amplitude)
+        solution = solve_beside(sun, loads, gaps, way, notes)
+        solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W
         notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
@@ -250,162 +231,3 @@ def factorise(
         amplitude=amplitude,
         left_over=left_over,
     )
-
-
-def hop_house(
-    factorised: Factorised,
-    current: FloatArray,
-    voltage: FloatArray,
-    *,
-    gap_before: NDArray[np.bool_],
-    duration_s: FloatArray | None = None,
-    prior: str = "house",
-    seed: int = 0,
-) -> Disaggregation:
-    """The most plausible equivalent of what was found in `current` (N, D), by the prior "house" or "paper".
-
-    `duration_s` (N,) is the time that each row stands for; None where all stand for the same.
-
-    An estimate that looked at each row by itself may have wrong bits, and then few exact equivalents: its hop
-    tolerates some, and is kept only where the fit and the priors together gain (`lfm.hop_tolerantly`). The
-    estimates of DECODED_IN_TIME, and any beside a load that varies, hop to exact equivalents alone. Either
-    way what is left over grows by 1% at most.
-
-    The house's priors carry weights. Where the evidence of the on/off times, which has none, finds their
-    choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
-    """
-    check_prior(prior)
-    whole, amplitude, generator = factorised, factorised.amplitude, factorised.feeds_in
-    whole_current = current
-    if amplitude is not None:  # what is left is on or off, and most likely consumes
-        current = current.copy()
-        current[whole.row] -= amplitude @ whole.baseline.W[-amplitude.shape[1] :]
-        generator = generator and feeds_in(np.mean(current[whole.row] * _per_row(voltage, whole.row), axis=1))
-        factorised = whole.switched()
-    fitted = factorised.in_fit
-    rows = factorised.row[fitted]
-    mean_v = _per_row(voltage, rows).mean(axis=0)
-    gaps = _gaps_of(rows, gap_before)
-    X = at_steady_voltage(current[rows], _per_row(voltage, rows), gaps)
-    baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
-    sun = amplitude is not None and whole.feeds_in
-    # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
-    nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
-    tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
-    strict = None if tolerant else enumerate_candidates(baseline.Z, max_nodes=nodes)
-    notes = list(factorised.notes)
-    found, words = most_plausible(
-        baseline,
-        X,
-        prior,
-        Setting(gaps, mean_v, feeds_in=generator, in_the_sun=sun),
-        strict=strict,
-        rng=np.random.default_rng(seed),
-        notes=notes,
-    )
-    repaired = _after_repair(baseline, found.solution, X, gaps, mean_v) if tolerant else {}
-    notes.extend(repaired.get("notes", ()))
-    if not found.complete:
-        notes.append("The search for equivalent explanations ended at its budget; there may be more.")
-    # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
-    Z = found.solution.Z[rows_with_state(baseline.Z, factorised.baseline.Z)]
-    Z[fitted] = found.solution.Z  # rows of one state may differ after a repair
-    W = found.solution.W
-    if amplitude is not None:
-        varying = whole.baseline.W[-amplitude.shape[1] :]
-        Z = np.column_stack([Z, whole.baseline.Z[:, -amplitude.shape[1] :]])
-        W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
-    whole_hop = _with_varying(found, Solution(Z, W))
-    watts = W @ mean_v / len(mean_v)
-    left_a = X - Z[fitted, : found.solution.K] @ W[: found.solution.K]
-    left_w = np.full(len(fitted), np.nan)
-    left_w[fitted] = left_a @ mean_v / len(mean_v)
-    judged = judge_features(
-        Fit(
-            residual_a=left_a,
-            sizes=sizes(Z, amplitude)[fitted],
-            W=W,
-            watts=watts,
-            support=whole_hop.support,
-            voltage_v=mean_v,
-            gap_before=gaps,
-            duration_s=row_durations(duration_s, whole.interval_s, len(current))[rows],
-            n_varying=whole.n_varying,
-            left_over=repaired.get("left_over", whole.left_over),
-        )
-    )
-    seen_in_fit = whole_current[rows]
-    before, after = (
-        float(np.linalg.norm(seen_in_fit - (sizes(s.Z, amplitude) @ s.W)[fitted]))
-        for s in (whole.baseline, whole_hop.solution)
-    )
-    return Disaggregation(
-        **vars(whole) | repaired | {"notes": tuple(notes)},
-        hop=whole_hop,
-        diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
-        watts=watts,
-        evidence=judged.evidence,
-        sure=judged.sure,
-        runs=judged.runs.among(np.flatnonzero(fitted)),
-        left_w=left_w,
-        priors=words,
-        residual_before=before,
-        residual_after=after,
-        relative_residual=after / max(float(np.linalg.norm(seen_in_fit)), np.finfo(float).tiny),
-    )
-
-
-def _after_repair(
-    start: Solution, found: Solution, X: FloatArray, gaps: NDArray[np.bool_], mean_v: FloatArray
-) -> dict[str, Any]:
-    """What a tolerant hop changed in the record beside Z and W: nothing where it kept the product ZW."""
-    before_a, after_a = start.residual(X), found.residual(X)
-    if abs(after_a - before_a) <= 1e-9 * before_a:
-        return {}
-    explained = found.product()
-    return {
-        "notes": (REPAIRED_WORDS.format(before_a, after_a),),
-        "at_noise_floor": at_noise_floor(X - explained, find_signal(X, gaps).noise),
-        "left_over": share_left_over(X, explained, mean_v),
-    }
-
-
-def _with_varying(found: Hop, solution: Solution) -> Hop:
-    """A hop between features that are on or off, as one of `solution`, whose other, last features vary.
-
-    Those are in every equivalent explanation as they were found.
-    """
-    n = found.solution.K
-    last = range(n, solution.K)
-    itself = [((k, 1.0),) for k in last]
-    return replace(
-        found,
-        solution=solution,
-        U=block_diag(found.U, np.eye(len(last))),
-        support=np.append(found.support, np.ones(len(last))),
-        corrections=(
-            *found.corrections,
-            *(
-                Correction(k, CorrectionKind.UNCHANGED, terms, terms, exact=True)
-                for k, terms in zip(last, itself, strict=True)
-            ),
-        ),
-    )
-
-
-def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:
-    """W (K, D) with no watts where they came out negative within their doubt: the sun has them."""
-    watts = W @ mean_v
-    missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
-    return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)
-
-
-def _per_row(voltage: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
-    return voltage[rows] if voltage.ndim == 2 else np.broadcast_to(voltage, (len(rows), len(voltage)))
-
-
-def _gaps_of(rows: NDArray[np.int64], gap_before: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """gap_before for a selection of rows: True also where a row between two of them was left out."""
-    stretch = np.cumsum(gap_before)
-    breaks = (np.diff(rows) != 1) | (np.diff(stretch[rows]) != 0)
-    return np.concatenate([[True], breaks])

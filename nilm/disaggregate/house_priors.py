@@ -21,6 +21,7 @@ from lfm import (
     Prior,
     Solution,
     SwitchingZ,
+    find_signal,
     hop,
     hop_tolerantly,
 )
@@ -31,6 +32,7 @@ ONE_ROW_ON = 0.01
 NEGATIVE_WATT = 100.0
 SUNNY_W = 50.0  # doubt about watts beside a generator that varies
 FEED_IN_W = -20.0  # a row below this cannot be a sum of loads: metering noise is a watt or two
+NOISE_SIGMAS = 4.0  # where it is louder: noise alone lies so far below zero in 3 rows of 100,000
 _GENERATOR_COSINE = -0.95  # an inverter feeds in a sine against the voltage
 
 HOUSE_WORDS = "appliances switch rarely, are off more than on, and consume"
@@ -177,9 +179,18 @@ def price(priors: list[Prior], solution: Solution) -> float:
     return sum(prior.value(solution) for prior in priors)
 
 
-def feeds_in(active_w: NDArray[np.float64]) -> bool:
-    """Whether active power (N,) lies below FEED_IN_W in more than one row in a thousand: a generator."""
-    return int(np.count_nonzero(active_w < FEED_IN_W)) > max(1, len(active_w) // 1000)
+def feeds_in(current_a: FloatArray, voltage_v: FloatArray, gap_before: NDArray[np.bool_]) -> bool:
+    """Whether power flows out of the house in more than one row in a thousand: a generator.
+
+    current_a and voltage_v (N, D), gap_before (N,). Less than FEED_IN_W counts, or less than the noise of the
+    readings makes of nothing where that is more.
+    """
+    active_w = np.mean(current_a * voltage_v, axis=1)
+    noise_w = find_signal(current_a, gap_before).noise * float(
+        np.sqrt(np.mean(voltage_v**2) / voltage_v.shape[1])
+    )
+    least_w = min(FEED_IN_W, -NOISE_SIGMAS * noise_w)
+    return int(np.count_nonzero(active_w < least_w)) > max(1, len(active_w) // 1000)
 
 
 def _sign(voltage_v: FloatArray, *, feeds_in: bool, in_the_sun: bool) -> Prior:

@@ -1,7 +1,7 @@
 """A week's waveforms become a solution on disk, in two steps: factorise, then hop.
 
 Owns the two steps from path to path, their options and their manifest
-(`data/solutions/<house>/<week>/manifest.json`); the work is `nilm.disaggregate.house`'s. The same inputs,
+(`data/solutions/<house>/<week>/manifest.json`); the work is that of `house` and `hopping` beside it. The same inputs,
 options and code give the same bytes, and a step whose outputs are current does nothing.
 """
 
@@ -16,7 +16,8 @@ from nilm import versions
 from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.disaggregation import load_factorised, save_solution
 from nilm.disaggregate.estimate import Callback
-from nilm.disaggregate.house import factorise, hop_house
+from nilm.disaggregate.hopping import hop_house
+from nilm.disaggregate.house import factorise
 from nilm.errors import InputFileError, NothingUsableError
 from nilm.files import digest, remove_stale
 from nilm.manifest import Step, record, why_redo

@@ -70,7 +70,14 @@ def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
             return response
         A, B = driven[quiet], change[quiet]
         variance = np.median(np.sum((B if response is None else B - A @ response) ** 2, axis=1)) / r
-        response = np.linalg.solve(A.T @ A + variance * np.eye(r), A.T @ B)
+        # Rows that repeat one another have no variance, and nothing says how they respond: rounding stands in.
+        ridge = max(float(variance), np.finfo(np.float64).eps * float(np.sum(A**2)), np.finfo(np.float64).tiny)
+        response = np.linalg.solve(A.T @ A + ridge * np.eye(r), A.T @ B)
         left = np.linalg.norm(change - driven @ response, axis=1)
         quiet = left <= OUTLYING * np.median(left[quiet])
     return response
+
+
+def per_row(voltage_v: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+    """(M, D) the voltage in each of the M rows, given as (D,) for all rows or (N, D)."""
+    return voltage_v[rows] if voltage_v.ndim == 2 else np.broadcast_to(voltage_v, (len(rows), len(voltage_v)))

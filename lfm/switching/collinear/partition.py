@@ -8,6 +8,7 @@ Chinese restaurant. So a class must explain more than it costs to say who belong
 the same time are never of one class.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -158,11 +159,12 @@ def settle(label: IntArray, activations: Activations, *, sweeps: int | None = No
 
 
 def best_partition(label: IntArray, activations: Activations) -> tuple[IntArray, float]:
-    """The best partition found from `label` (R,) by splitting classes and moving activations.
+    """The best partition found from `label` (R,) by joining and splitting classes and moving activations.
 
-    A class is split by size, duration, distance or one feature of the context wherever that gains.
+    Two classes are joined wherever that gains. Then a class is split by size, duration, distance or one
+    feature of the context wherever that gains.
     """
-    best, evidence = settle(label, activations)
+    best, evidence = _joined(*settle(label, activations), activations)
     c = 0
     while c <= best.max(initial=0) and best.max(initial=0) + 1 < THRESHOLDS.max_classes:
         for cut in _cuts(best == c, activations):
@@ -172,6 +174,16 @@ def best_partition(label: IntArray, activations: Activations) -> tuple[IntArray,
                 break
         c += 1
     return best, evidence
+
+
+def _joined(label: IntArray, evidence: float, activations: Activations) -> tuple[IntArray, float]:
+    """The partition `label` (R,) with two classes made one as long as that gains, and its log evidence."""
+    pairs = list(itertools.combinations(range(int(label.max(initial=0)) + 1), 2))
+    for one, other in pairs:
+        joined, value = settle(np.where(label == other, one, label), activations)
+        if value > evidence + THRESHOLDS.split_nats:
+            return _joined(joined, value, activations)
+    return label, evidence
 
 
 def _cuts(members: BoolArray, a: Activations) -> list[BoolArray]:

@@ -8,6 +8,7 @@ partition is made in `partition` beside this module; that two features are one i
 """
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,8 +74,11 @@ def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray
         others = [spread for k, spread in spreads.items() if k not in family]
         drift = max(float(np.median(others)) if others else 0.0, THRESHOLDS.least_drift)
         changed = _shared_out(solution, residual, gap_before, family, drift)
-        if changed is not None and changed.residual(X) <= THRESHOLDS.worse_residual * solution.residual(X):
-            solution, residual = changed, X - changed.product()
+        if changed is not None and changed.solution.residual(X) <= np.hypot(
+            THRESHOLDS.worse_residual * solution.residual(X), changed.drifts
+        ):
+            solution = changed.solution
+            residual = X - solution.product()
     kept = np.asarray(solution.Z.any(axis=0))
     kept[: len(never_on)] |= never_on
     return solution if kept.all() else Solution(solution.Z[:, kept], solution.W[kept])
@@ -135,9 +139,16 @@ def _spreads(solution: Solution, residual: FloatArray, gap_before: BoolArray) ->
     return spreads
 
 
+class _Changed(NamedTuple):
+    """A solution in which a family's activations are shared out anew."""
+
+    solution: Solution
+    drifts: float  # ‖X − ZW‖ that the drift of these activations alone makes
+
+
 def _shared_out(
     solution: Solution, residual: FloatArray, gap_before: BoolArray, family: list[int], drift: float
-) -> Solution | None:
+) -> _Changed | None:
     """The solution with the family's activations in classes of their own; None where that changes nothing."""
     parts = [_Edges(solution, residual, gap_before, k) for k in family]
     member = np.concatenate([np.full(len(part.first), i) for i, part in enumerate(parts)]).astype(np.int64)
@@ -170,7 +181,8 @@ def _shared_out(
     label = _without_doubtful(label, spread, member)
     if _same(label, member):
         return None
-    return _rebuilt(solution, family, parts, label, member, change, foreign)
+    drifts = np.linalg.norm(shape) * np.sqrt(np.sum((end - first) * spread.variance))
+    return _Changed(_rebuilt(solution, family, parts, label, member, change, foreign), float(drifts))
 
 
 def _bins(rows: IntArray) -> IntArray:

@@ -3,7 +3,7 @@ import pytest
 
 from lfm import Solution
 from nilm.disaggregate.disaggregation import sizes
-from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
+from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator, without_sunshine
 from nilm.disaggregate.generator import Generator, find_generator
 from nilm.simulate.house import drop_rows, observe, simulated_house
 from nilm.simulate.solar import with_solar
@@ -26,8 +26,9 @@ def test_the_sun_is_told_from_the_loads_before_any_appliance_is_known() -> None:
     off_w = np.abs(first_amplitude(X, sun, HOUSE.gap_before) - TRUE) * abs(sun.watts)
     assert np.median(off_w[sun.daylight]) < 2
     assert np.quantile(off_w[sun.daylight], 0.75) < 15
-    # Adding up what is guessed at the switches, with no tie between alike segments, is far worse.
-    added = np.cumsum(np.where(sun.daylight, sun.step, 0.0))
+    # Adding up what is seen at the switches, with no tie between alike segments, is far worse.
+    still = np.where(sun.switch, 0.0, np.diff(X @ sun.shape, prepend=0.0))
+    added = np.cumsum(np.where(sun.daylight, still, 0.0))
     assert np.median(np.abs(added - TRUE)[sun.daylight]) * abs(sun.watts) > 10
     assert (first_amplitude(X, sun, HOUSE.gap_before)[~sun.daylight] == 0).all()
 
@@ -40,10 +41,19 @@ def test_gaps_in_time_do_not_carry_a_level_along() -> None:
     assert np.median(off_w[sun.daylight]) < 3
 
 
+def test_a_feature_without_current_across_the_shape_is_the_suns() -> None:
+    sun = generator()
+    clouds = (np.arange(len(X)) % 7 == 0).astype(np.uint8)
+    house = Solution(HOUSE.Z, HOUSE.W)
+    more = Solution(np.column_stack([HOUSE.Z, clouds]), np.vstack([HOUSE.W, 5 * sun.shape]))
+    np.testing.assert_array_equal(without_sunshine(more, sun).Z, HOUSE.Z)
+    assert without_sunshine(house, sun) is house
+
+
 def test_known_appliances_complete_the_waveforms_and_the_amplitude() -> None:
     sun = generator()
     across = Solution(HOUSE.Z, sun.without(HOUSE.W))
-    found, amplitude = completed(across, X, sun, first_amplitude(X, sun, HOUSE.gap_before))
+    found, amplitude = completed(across, X, sun)
     watts = found.W @ HOUSE.voltage_v / len(HOUSE.voltage_v)
     np.testing.assert_allclose(watts, HOUSE.watts, rtol=0.03, atol=8)
     off_w = np.abs(amplitude - TRUE) * abs(sun.watts)

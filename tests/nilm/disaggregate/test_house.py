@@ -5,7 +5,8 @@ import pytest
 
 from lfm import CorrectionKind, Solution, hamming_error, least_squares
 from nilm.disaggregate.disaggregation import Factorised
-from nilm.disaggregate.house import disaggregate, factorise, hop_house
+from nilm.disaggregate.hopping import hop_house
+from nilm.disaggregate.house import disaggregate, factorise
 from nilm.errors import NothingUsableError, OptionError
 from nilm.simulate import loads
 from nilm.simulate.house import drop_rows, observe, simulated_house

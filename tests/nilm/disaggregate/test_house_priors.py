@@ -54,12 +54,23 @@ def test_in_the_sun_a_few_negative_watts_are_free() -> None:
 
 
 def test_feed_in_needs_more_than_a_reading_or_two() -> None:
-    power = np.full(5000, 300.0)
-    assert not feeds_in(power)
-    power[:3] = -500
-    assert not feeds_in(power)
-    power[:300] = -500
-    assert feeds_in(power)
+    assert not _feeds_in(n_rows=0)
+    assert not _feeds_in(n_rows=3)
+    assert _feeds_in(n_rows=300)
+
+
+def test_noise_that_swings_below_nothing_is_no_feed_in_and_a_feed_in_louder_than_it_is() -> None:
+    assert not _feeds_in(n_rows=0, load_w=0.0, noise_a=1.0)
+    assert _feeds_in(n_rows=300, load_w=0.0, noise_a=1.0)
+
+
+def _feeds_in(*, n_rows: int, load_w: float = 300.0, noise_a: float = 0.01) -> bool:
+    """Whether something feeds in where n_rows of 5,000 hold −500 W and the others a load."""
+    power = np.full(5000, load_w)
+    power[:n_rows] = -500
+    current = np.outer(power, loads.resistive(VOLTS, 1.0))
+    current += noise_a * np.random.default_rng(0).standard_normal(current.shape)
+    return feeds_in(current, np.broadcast_to(VOLTS, current.shape), np.zeros(5000, dtype=bool))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -124,3 +124,11 @@ def test_no_move_of_one_activation_betters_a_settled_partition(seed: int) -> Non
         if not any(clash[i, j] and other[j] == c for j in range(R) if j != i):
             assert evidence_in_closed_form(other, a) <= evidence + 1e-6
     assert not any(clash[i, j] and found[i] == found[j] for i, j in itertools.combinations(range(R), 2))
+
+
+def test_two_classes_of_one_size_are_joined_and_two_of_different_sizes_are_not() -> None:
+    one = 1 + 0.01 * np.random.default_rng(0).standard_normal(40)
+    cut = (one > np.median(one)).astype(np.int64)  # as a decoder does that finds no place for drift
+    assert len(np.unique(best_partition(cut, some(one))[0])) == 1
+    apart = np.where(cut == 1, one + 0.1, one)
+    np.testing.assert_array_equal(best_partition(cut, some(apart))[0], cut)
