@@ -214,18 +214,24 @@ def _checked(path: Path, table: pa.Table) -> WeekTable:
             f"{path} is not a Parquet file of waveforms: columns missing or of another type: {differing}; "
             f"unknown columns: {extra}; ingest the week again"
         )
-    arrays: dict[str, Any] = {}
-    for name in expected.names:
-        column = table[name].combine_chunks()
-        if pa.types.is_fixed_size_list(column.type):
-            arrays[name] = column.flatten().to_numpy().reshape(len(column), kind.list_size)
-        elif pa.types.is_timestamp(column.type):
-            arrays[name] = column.to_numpy().astype("datetime64[ns]")
-        elif name == "source_file":
-            arrays[name] = np.array(column.to_pylist(), dtype=np.str_)
-        else:
-            arrays[name] = column.to_numpy()
+    if holes := [name for name in expected.names if table[name].null_count]:
+        raise InputFileError(f"{path}: {holes} lack values; ingest the week again")
+    arrays = {name: _array(table[name].combine_chunks()) for name in expected.names}
     return WeekTable(**arrays, interval_s=int(interval))
+
+
+def _array(column: pa.Array) -> NDArray[Any]:
+    """The column, which lacks no value, as numpy's array; without to_numpy, for `_column`'s reason."""
+    if pa.types.is_fixed_size_list(column.type):
+        return _array(column.flatten()).reshape(len(column), column.type.list_size)
+    if pa.types.is_string(column.type):
+        return np.array(column.to_pylist(), dtype=np.str_)
+    times = pa.types.is_timestamp(column.type)
+    kind = np.dtype("datetime64[us]" if times else column.type.to_pandas_dtype())
+    values = np.frombuffer(column.buffers()[1] or b"", dtype=kind)[
+        column.offset : column.offset + len(column)
+    ]
+    return values.astype("datetime64[ns]") if times else values
 
 
 def _same(found: pa.Schema, expected: pa.Schema, name: str) -> bool:
