@@ -4,11 +4,13 @@ Owns the rules; the words of the page are `nilm.appliances.certainty.words`'. Wh
 as a sum, and how that sum is divided is a guess.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from lfm import Pdc
+from nilm.appliances.inrush import Start, start_apart
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.disaggregate.evidence import EVIDENCE
@@ -32,9 +34,17 @@ class Inseparable(NamedTuple):
     bonds: tuple[Bond, ...]
 
 
-def indistinguishable(found: Disaggregation) -> list[Inseparable]:
-    """Groups of features that this week's data does not separate, with what binds them."""
-    bonds = sorted({(b.i, b.j): b for b in [*_mixed_up(found), *_alike(found)]}.values())
+def indistinguishable(found: Disaggregation, starts: Sequence[Start | None] = ()) -> list[Inseparable]:
+    """Groups of features that this week's data does not separate, with what binds them.
+
+    `starts` tells how each feature starts, where the recordings timed it.
+    """
+    alike = [
+        bond
+        for bond in _alike(found)
+        if not (bond.why in (SAME, DRIFT) and starts and start_apart(starts[bond.i], starts[bond.j]))
+    ]
+    bonds = sorted({(b.i, b.j): b for b in [*_mixed_up(found), *alike]}.values())
     K = found.solution.K
     group = list(range(K))  # a label per feature; joining relabels, K is small
     for i, j, _ in bonds:
