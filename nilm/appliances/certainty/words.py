@@ -50,11 +50,11 @@ def certainty_in_words(
 
     `duration_s` (M,) is the time that each row stands for.
     """
-    groups = indistinguishable(hopped, starts)
+    groups = indistinguishable(hopped, starts, duration_s=duration_s)
     in_doubt = {k for group in groups for k in group.members}
     # First what is in doubt, then what runs inside what; that two never met is the least telling.
     pairs = sorted(
-        telling_pairs(hopped),
+        telling_pairs(hopped, duration_s),
         key=lambda pair: (len({pair[0], pair[1]} & in_doubt) < 2, pair[2] is Pdc.DISJOINT, pair[:2]),
     )
     sentences = [_dependency_words(i, j, pdc, names) for i, j, pdc in pairs]

@@ -16,11 +16,12 @@ FRIDGE, KETTLE, HEATER = (HOUSE.names.index(n) for n in ("fridge", "kettle", "wa
 
 @pytest.fixture
 def bonds(hopped_week):
-    def found(Z=HOUSE.Z, W=HOUSE.W, *, drift: float = 1e-3, starts=(), **changes):
+    def found(Z=HOUSE.Z, W=HOUSE.W, *, drift: float = 1e-3, starts=(), duration_s=None, **changes):
         evidence = np.full((len(W), len(EVIDENCE)), -3.0)
         evidence[:, DRIFTS] = np.log10(drift)
         week = replace(hopped_week(Solution(Z, W)), evidence=evidence, **changes)
-        return [tuple(bond) for group in indistinguishable(week, starts) for bond in group.bonds]
+        groups = indistinguishable(week, starts, duration_s=duration_s)
+        return [tuple(bond) for group in groups for bond in group.bonds]
 
     return found
 
@@ -36,6 +37,10 @@ def test_what_always_runs_together_is_known_as_a_sum(bonds) -> None:
     assert bonds(Z) == [(*pair, TOGETHER)]
     Z[np.flatnonzero(Z[:, FRIDGE])[::4], KETTLE] = 0  # a quarter of the time shows the two apart
     assert bonds(Z) == []
+    moment = np.where(
+        Z[:, FRIDGE] == Z[:, KETTLE], 120.0, 0.1
+    )  # or is it only a tenth of a second each time?
+    assert bonds(Z, duration_s=moment) == [(*pair, TOGETHER)]
 
 
 def test_an_appliance_that_drift_split_in_two_never_meets_itself(bonds) -> None:
