@@ -5,15 +5,16 @@ the cutting are the ingest's own, only the looks are free of noise.
 """
 
 import numpy as np
-from nilm.recordings.bisection import find_changes
-from nilm.recordings.stretches import Stretches, cut_into_rows, switches
-from nilm.recordings.switch_times import LIMITS, PIECE_EDGES
-from nilm.recordings.wander import Wander
 
+from nilm.recordings.adaptive.bisection import find_changes
+from nilm.recordings.adaptive.stretches import Stretches, cut_into_rows, switches
+from nilm.recordings.adaptive.switch_times import PIECE_EDGES, difference_limits
+from nilm.recordings.adaptive.wander import Wander
 from nilm.recordings.waveforms import RATE_HZ, Sampling
 from nilm.simulate.signal import Signal
 
 MS = 1000  # instants are whole milliseconds
+NOISE_A = 0.005  # of a recorder: what the looks' limits would be with it
 
 
 def rows_as_read(signal: Signal, length_s: float, sampling: Sampling) -> Stretches:
@@ -56,9 +57,6 @@ class _Looks:
     def difference(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """How much the looks at both sides differ, in units of what counts."""
         a, b = self._at(left), self._at(right)
-        size = np.linalg.norm(b - a, axis=1)
         least = np.minimum(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
-        limit = np.hypot(LIMITS.least_a, LIMITS.share * least)
-        large = size > limit
-        limit[large] = np.hypot(limit[large], self._wander.usual(left[large], (b - a)[large]))
-        return np.asarray(size / limit)
+        limit, noise = difference_limits(least, NOISE_A)
+        return self._wander.stands_out(left, right, b - a, limit=limit, noise=noise)

@@ -6,7 +6,7 @@ First single hours with few and with many switches, read adaptively and on the p
 one continuous hour is simulated (57.6 million samples of two channels) and stands under as many names as
 the week needs: the cost of an hour does not depend on what its neighbours hold. Every number is taken in this
 run; of repeated timings the fastest counts, which is the one that other work disturbed least. One and two
-workers take turns.
+workers take turns; their CPU seconds tell what two cores would make of it that other work leaves alone.
 """
 
 import argparse
@@ -136,6 +136,15 @@ def fresh(paths: WeekPaths, workers: int = 1) -> float:
     return seconds(lambda: ingest_week(paths, workers=workers))
 
 
+def fresh_cpu(paths: WeekPaths, workers: int = 1) -> tuple[float, float]:
+    """The same in CPU seconds: of this process, and of all workers."""
+    shutil.rmtree(paths.data_root / "waveforms", ignore_errors=True)
+    before = os.times()
+    ingest_week(paths, workers=workers)
+    spent = [now - then for now, then in zip(os.times(), before, strict=True)]
+    return spent[0] + spent[1], spent[2] + spent[3]
+
+
 MEASURE_MEMORY = """
 import re, sys
 from pathlib import Path
@@ -176,6 +185,13 @@ def main(*, quick: bool) -> None:
         ratios = [fresh(weeks[most]) / fresh(weeks[most], workers=2) for _ in range(2 * repeats + 1)]
         print(f"two workers on {most} hours: {median(ratios):.2f} times one", end=" ")
         print(f"(median of {len(ratios)} pairs, {min(ratios):.2f} to {max(ratios):.2f})")
+        pairs = [(fresh_cpu(weeks[most]), fresh_cpu(weeks[most], workers=2)) for _ in range(repeats)]
+        (alone_s, _), (own_s, worker_s) = min(pairs)
+        print(
+            f"in CPU seconds: one {alone_s:.2f}; two {own_s:.2f} not shared and {worker_s:.2f} shared:",
+            end=" ",
+        )
+        print(f"{alone_s / (own_s + worker_s / 2):.2f} times one on two cores that do nothing else")
         again_s = min(seconds(lambda: ingest_week(weeks[most])) for _ in range(repeats))
         print(f"again, with nothing new: {1000 * again_s / most:.1f} ms an hour")
         for n in (sizes[0], most):

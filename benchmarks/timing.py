@@ -1,7 +1,7 @@
 """When exactly: switches found, their times, and the energy of runs, against the simulator's truth.
 
-    python benchmarks/timing.py [--days 7] [--seeds 2] [--appliances 16]
-    python benchmarks/timing.py --habits [--days 1]
+    python benchmarks/timing.py [--days 7] [--seeds 2] [--first-seed 1100] [--appliances 16]
+    python benchmarks/timing.py --habits [--days 1] [--first-seed 900]
 
 The loads of the clean houses are on or off and switch at any instant; those of the lifelike houses also
 wander, fall and have levels. Each week is ingested adaptively and on the plain grid. A switch is a load that
@@ -118,10 +118,11 @@ class Outcome:
     energies: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
 
 
-def measured(*, days: float, n_seeds: int, n_appliances: int | None) -> Outcome:
+def measured(*, days: float, seeds: range, n_appliances: int | None) -> Outcome:
     """The outcome of these houses; lifelike ones where no number of appliances is given."""
     outcome = Outcome()
-    for seed in range(1000, 1000 + n_seeds):
+    n_seeds = len(seeds)
+    for seed in seeds:
         with tempfile.TemporaryDirectory() as scratch:
             root = Path(scratch)
             simulated = simulate_week(root / "raw", seed=seed, days=days, n_appliances=n_appliances)
@@ -143,10 +144,14 @@ def measured(*, days: float, n_seeds: int, n_appliances: int | None) -> Outcome:
     return outcome
 
 
-def main(*, days: float, n_seeds: int, n_appliances: int) -> None:
-    print(f"timing benchmark on {machine_size()}: {n_seeds} houses of each kind, {days:g} days each\n")
+def main(*, days: float, seeds: range, n_appliances: int) -> None:
+    n_seeds = len(seeds)
+    print(
+        f"timing benchmark on {machine_size()}: {n_seeds} houses of each kind, {days:g} days each, ", end=""
+    )
+    print(f"seeds {seeds[0]} to {seeds[-1]}\n")
     kinds = {f"clean, {n_appliances} appliances": n_appliances, "lifelike": None}
-    outcomes = {kind: measured(days=days, n_seeds=n_seeds, n_appliances=n) for kind, n in kinds.items()}
+    outcomes = {kind: measured(days=days, seeds=seeds, n_appliances=n) for kind, n in kinds.items()}
     print(f"| houses | switches of {LEAST_W:g} W that stay {STAYS_S:g} s | found | invented a day ", end="")
     print("| error in time, 95% | worst | rows a day | MB a day |\n" + "| --- " * 8 + "|")
     for kind, out in outcomes.items():
@@ -176,11 +181,14 @@ if __name__ == "__main__":
     )
     parser.add_argument("--days", type=float, default=None, help="7, with --habits 1")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=None, help="1100, with --habits 900")
     parser.add_argument("--appliances", type=int, default=16, help="of a clean house")
     parser.add_argument("--habits", action="store_true", help="real habits instead")
     options = parser.parse_args()
     if options.habits:
         data = Path(os.environ.get("REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-        table_of_habits(data, days=options.days or 1.0, seed=900)
+        table_of_habits(data, days=options.days or 1.0, seed=options.first_seed or 900)
     else:
-        main(days=options.days or 7.0, n_seeds=options.seeds, n_appliances=options.appliances)
+        first = options.first_seed or 1100
+        seeds = range(first, first + options.seeds)
+        main(days=options.days or 7.0, seeds=seeds, n_appliances=options.appliances)

@@ -1,7 +1,8 @@
 """How each appliance starts: the current of its first cycles, from the switches that the recordings timed.
 
-Owns which switch tells something of which appliance, and what a start says of the kind of load. The switches
-themselves are `nilm.recordings.adaptive.switch_times`'.
+Owns which switch tells something of which appliance, and what a start says of the kind of load: also of two
+loads with one waveform, of which only one has something that begins to turn. The switches themselves are
+`nilm.recordings.adaptive.switch_times`'.
 """
 
 from typing import NamedTuple
@@ -23,6 +24,17 @@ class Start(NamedTuple):
     def like_a_motor(self) -> bool:
         """Whether something had to begin to turn."""
         return self.inrush >= THRESHOLDS.motor_inrush and self.lasts_s >= THRESHOLDS.motor_inrush_s
+
+
+def start_apart(one: Start | None, other: Start | None) -> bool:
+    """Whether two loads start so differently that they are two: a motor, and something that is none.
+
+    Had the runs of two loads been confused with each other, both would start alike.
+    """
+    if one is None or other is None or one.like_a_motor == other.like_a_motor:
+        return False
+    low, high = sorted((one.inrush, other.inrush))
+    return high >= THRESHOLDS.inrush_noticed * low
 
 
 def starts_of(

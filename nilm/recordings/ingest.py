@@ -170,7 +170,10 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
     if not tables:
         raise NothingUsableError(_nothing_usable(paths, records))
     offered = concatenate(tables)
+    tables.clear()  # a week of rows is in memory twice at most
     table = each_instant_once(offered)
+    seconds_offered = float(offered.duration_s.sum())
+    del offered
     quality = week_quality(
         records,
         house=paths.house,
@@ -179,7 +182,7 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
         start_utc=table.start_utc,
         duration_s=table.duration_s,
         flags=table.flags,
-        seconds_recorded_twice=round(float(offered.duration_s.sum() - table.duration_s.sum()), 1),
+        seconds_recorded_twice=round(seconds_offered - float(table.duration_s.sum()), 1),
     )
     write_week(paths.waveforms, table)
     files.write_json(paths.quality, quality.as_json())

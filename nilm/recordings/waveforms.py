@@ -26,7 +26,7 @@ from nilm.errors import InputFileError, OptionError
 from nilm.recordings import quality
 from nilm.recordings.adaptive.probes import probe_grid, probe_samples
 from nilm.recordings.adaptive.stretches import cut_into_rows
-from nilm.recordings.adaptive.switch_times import find_switches
+from nilm.recordings.adaptive.switch_times import Read, find_switches
 from nilm.recordings.flac.windows import FlacWindows, FrameError
 from nilm.recordings.phase_lock import average_cycles, fit_fundamental
 from nilm.recordings.quality import Dropped, Flag
@@ -107,7 +107,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """The rows to measure, R of them: what each stands for, and which samples are read for it."""
 
     start_s: FloatArray  # (R,) UNIX seconds
@@ -118,8 +118,9 @@ class _Rows:
     inrush_s: FloatArray
     flags: FlagArray  # known before the row is measured
 
-    def take(self, rows: Any) -> "_Rows":
-        return _Rows(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+    def take(self, rows: Any) -> "Rows":
+        """The rows that an index array or mask selects."""
+        return Rows(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
 
 
 def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Reading:
@@ -158,26 +159,42 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
 
 def _rows_to_measure(
     path: Path, recording: _Recording, start_s: float, calibration: Calibration, sampling: Sampling
-) -> tuple[_Rows, int]:
+) -> tuple[Rows, int]:
     """The rows of a recording, and how many changes are not timed."""
-    if sampling.probe_s == 0 or recording.frames < 2 * probe_samples(RATE_HZ):
-        return _plain_grid(recording.frames, start_s, sampling), 0
-    length_s = recording.frames / RATE_HZ
-    find = partial(
-        find_switches,
-        grid=probe_grid(recording.frames, start_s, probe_s=sampling.probe_s, rate_hz=RATE_HZ),
+    rows = partial(
+        rows_to_measure,
+        n_samples=recording.frames,
+        start_s=start_s,
+        calibration=calibration,
+        sampling=sampling,
+    )
+    try:
+        with FlacWindows(path, n_samples=recording.frames) as windows:
+            return rows(windows.read)
+    except FrameError as error:  # an unusual file, or a damaged one, for which libFLAC has the word
+        log.debug("%s: %s", path, error)
+        return rows(partial(_read, recording))
+
+
+def rows_to_measure(
+    read: Read, *, n_samples: int, start_s: float, calibration: Calibration, sampling: Sampling
+) -> tuple[Rows, int]:
+    """The rows of `n_samples` that start at the UNIX time `start_s`, and how many changes are not timed.
+
+    `read` gives the samples that are looked at to find the changes; those of the rows are not read.
+    """
+    if sampling.probe_s == 0 or n_samples < 2 * probe_samples(RATE_HZ):
+        return plain_grid(n_samples, start_s, sampling), 0
+    length_s = n_samples / RATE_HZ
+    found = find_switches(
+        read,
+        probe_grid(n_samples, start_s, probe_s=sampling.probe_s, rate_hz=RATE_HZ),
         rate_hz=RATE_HZ,
         calibration=calibration,
         edge_s=sampling.edge_s,
         max_reads=math.ceil(sampling.reads_per_hour * length_s / HOUR_S),
         full_scale=FULL_SCALE,
     )
-    try:
-        with FlacWindows(path, n_samples=recording.frames) as windows:
-            found = find(windows.read)
-    except FrameError as error:  # an unusual file, or a damaged one, for which libFLAC has the word
-        log.debug("%s: %s", path, error)
-        found = find(partial(_read, recording))
     stretches = cut_into_rows(
         found.time_s,
         length_s=length_s,
@@ -195,7 +212,7 @@ def _rows_to_measure(
         np.where(begins, np.append(values, 0)[switch], 0)
         for values in (found.inrush, found.inrush_s, found.clipped)
     )
-    rows = _Rows(
+    rows = Rows(
         start_s=start_s + stretches.start_s,
         duration_s=stretches.duration_s,
         begin=begin,
@@ -207,15 +224,15 @@ def _rows_to_measure(
     return rows, found.untimed
 
 
-def _plain_grid(frames: int, start_s: float, sampling: Sampling) -> _Rows:
+def plain_grid(n_samples: int, start_s: float, sampling: Sampling) -> Rows:
     """One row for each instant of the grid; a window that reaches over an edge of the file is cut there."""
     interval_s, length = sampling.interval_s, sampling.window
-    end_s = start_s + frames / RATE_HZ
+    end_s = start_s + n_samples / RATE_HZ
     instants = np.arange(int(start_s // interval_s) * interval_s, int(end_s) + 1, interval_s)
     first = np.rint((instants - start_s) * RATE_HZ).astype(np.int64)
-    begin, end = np.maximum(first, 0), np.minimum(first + length, frames)
+    begin, end = np.maximum(first, 0), np.minimum(first + length, n_samples)
     none = np.zeros(len(instants))
-    return _Rows(
+    return Rows(
         start_s=instants.astype(np.float64),
         duration_s=np.full(len(instants), float(interval_s)),
         begin=begin,
@@ -247,7 +264,7 @@ def _check_format(recording: _Recording) -> None:
         raise UnusableRecordingError(f"truncated: the last of its {recording.frames} samples cannot be read")
 
 
-def _windows(recording: _Recording, rows: _Rows) -> Iterator[tuple[_Rows, FloatArray]]:
+def _windows(recording: _Recording, rows: Rows) -> Iterator[tuple[Rows, FloatArray]]:
     """The rows and their samples (R, S, 2), in batches of windows of one length S, long enough for a row."""
     for size in np.unique(rows.size):
         if size < _samples_for(THRESHOLDS.fewest_cycles):
@@ -268,7 +285,7 @@ def _read(recording: _Recording, begin: IntArray, size: int) -> FloatArray:
 
 
 def _measure(
-    rows: _Rows, samples: FloatArray, start_s: float, calibration: Calibration, sampling: Sampling, name: str
+    rows: Rows, samples: FloatArray, start_s: float, calibration: Calibration, sampling: Sampling, name: str
 ) -> tuple[WeekTable, list[Dropped]]:
     """The rows that can be phase-locked, and why the others cannot; samples (R, S, 2) as read."""
     voltage = fit_fundamental(samples[:, :, 0], rate_hz=RATE_HZ)
@@ -328,7 +345,7 @@ def _measure(
 
 
 def _usable(
-    rows: _Rows, problems: Sequence[tuple[str, NDArray[np.bool_]]]
+    rows: Rows, problems: Sequence[tuple[str, NDArray[np.bool_]]]
 ) -> tuple[NDArray[np.bool_], list[Dropped]]:
     """Which rows are kept, and the others with their reason: the first problem (R,) that applies."""
     keep = ~np.any([wrong for _, wrong in problems], axis=0)

@@ -2,7 +2,8 @@
 
 Owns the order of writing and the truth file. A sparse recording holds signal where the ingest will read it
 (`nilm.simulate.device.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around
-every switch; elsewhere it is silent.
+every switch; elsewhere it is silent. Sample by sample it is the continuous recording there, but for
+the rounding of a converter's step.
 """
 
 import logging

@@ -90,7 +90,12 @@ def build_week(
     low, high = range_map().factors(hopped.evidence, hopped.sure)
     energy = energy_ranges([load.energy_kwh for load in loads], low, high)
     certainty = certainty_in_words(
-        hopped, appliance_ids=ids, names=[n.text for n in names], energy=energy, duration_s=rows.duration_s
+        hopped,
+        appliance_ids=ids,
+        names=[n.text for n in names],
+        energy=energy,
+        duration_s=rows.duration_s,
+        starts=[load.start for load in loads],
     )
     appliances = build_appliances(
         hopped, loads, ids, names, parts=parts, indistinguishable=certainty.indistinguishable, energy=energy

@@ -20,6 +20,7 @@ from nilm.appliances.certainty.not_told_apart import (
     telling_pairs,
 )
 from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
+from nilm.appliances.inrush import Start
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Certainty, FloatArray, NotToldApart
 
@@ -43,13 +44,17 @@ def certainty_in_words(
     names: Sequence[str],
     energy: Sequence[EnergyRange],
     duration_s: FloatArray,
+    starts: Sequence[Start | None] = (),
 ) -> Certainty:
-    """The verdict on a week; ids, names and energies are in the order of its features, `duration_s` (M,)."""
-    groups = indistinguishable(hopped)
+    """The verdict on a week; ids, names, energies and starts are in the order of its features.
+
+    `duration_s` (M,) is the time that each row stands for.
+    """
+    groups = indistinguishable(hopped, starts, duration_s=duration_s)
     in_doubt = {k for group in groups for k in group.members}
     # First what is in doubt, then what runs inside what; that two never met is the least telling.
     pairs = sorted(
-        telling_pairs(hopped),
+        telling_pairs(hopped, duration_s),
         key=lambda pair: (len({pair[0], pair[1]} & in_doubt) < 2, pair[2] is Pdc.DISJOINT, pair[:2]),
     )
     sentences = [_dependency_words(i, j, pdc, names) for i, j, pdc in pairs]

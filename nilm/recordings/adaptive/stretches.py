@@ -49,7 +49,7 @@ def cut_into_rows(
     rows = [
         row
         for begin_s, end_s in zip([0.0, *inside], [*inside, length_s], strict=True)
-        for row in rows_between(
+        for row in _rows_between(
             begin_s,
             end_s,
             settled_s=begin_s + SETTLE_S if begin_s > 0 else 0.0,
@@ -61,7 +61,7 @@ def cut_into_rows(
     return Stretches(start_s, end_s - start_s, measured_s)
 
 
-def rows_between(
+def _rows_between(
     begin_s: float, end_s: float, *, settled_s: float, grid: tuple[float, float], window_s: float
 ) -> Iterator[tuple[float, float, float]]:
     """(start, end, start of window) of each row between two switches, after the first one has `settled_s`.

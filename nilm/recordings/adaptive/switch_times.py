@@ -30,11 +30,14 @@ NO_MAINS_V = 50.0  # RMS; below, there is nothing to compare
 
 @dataclass(frozen=True)
 class Limits:
-    """What counts as a difference: the root of the squares of these three, as RMS of the current."""
+    """What counts as a difference: the root of the squares of the first three, as RMS of the current."""
 
     least_a: float = 0.035  # 8 W of a heater: less is no appliance that anybody looks for
     noise: float = 4.0  # times the noise of the two looks
     share: float = 0.001  # of the current: what the mains' slow wander makes of it in ten seconds
+    # Instead of `noise` for a change from which what is usual is taken: what is left of noise is white, of
+    # 128 points, and its RMS never doubles.
+    white_noise: float = 2.0
 
 
 LIMITS = Limits()
@@ -94,12 +97,10 @@ class _Looks:
         """How much the looks at both sides differ, in units of what counts; inf where one has no mains."""
         a, b = self.at(left), self.at(right)
         change = _vectors(b) - _vectors(a)
-        size = np.sqrt(np.sum(change**2, axis=1))
-        limit = _limit(a, b)
-        large = size > limit  # for the others it does not matter what is usual
-        limit[large] = np.hypot(limit[large], self._wander.usual(left[large], change[large]))
+        limit, noise = _limits(a, b)
+        over = self._wander.stands_out(left, right, change, limit=limit, noise=noise)
         on_a, on_b = a.volts >= NO_MAINS_V, b.volts >= NO_MAINS_V
-        return np.where(on_a & on_b, size / limit, np.where(on_a | on_b, np.inf, 0.0))
+        return np.where(on_a & on_b, over, np.where(on_a | on_b, np.inf, 0.0))
 
 
 def _vectors(looks: probes.Probes) -> FloatArray:
@@ -107,12 +108,18 @@ def _vectors(looks: probes.Probes) -> FloatArray:
     return looks.cycle_a / math.sqrt(probes.POINTS)
 
 
-def _limit(a: probes.Probes, b: probes.Probes) -> FloatArray:
+def _limits(a: probes.Probes, b: probes.Probes) -> tuple[FloatArray, FloatArray]:
+    """What counts as a difference, and what does beside that which is usual (P,)."""
     # The smaller noise and current of the two: a look into which a switch falls has too much of both.
     noise = np.sqrt(2) * np.minimum(a.noise_a, b.noise_a)
     rms_a = np.sqrt(np.minimum(np.mean(a.cycle_a**2, axis=1), np.mean(b.cycle_a**2, axis=1)))
-    squares = LIMITS.least_a**2 + (LIMITS.noise * noise) ** 2 + (LIMITS.share * rms_a) ** 2
-    return np.asarray(np.sqrt(squares), dtype=np.float64)
+    return difference_limits(rms_a, noise)
+
+
+def difference_limits(rms_a: FloatArray, noise_a: FloatArray | float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """What counts as a difference beside a current and noise of these RMS, and beside what is usual."""
+    limit = np.sqrt(LIMITS.least_a**2 + (LIMITS.noise * noise_a) ** 2 + (LIMITS.share * rms_a) ** 2)
+    return limit, np.hypot(LIMITS.white_noise * noise_a, LIMITS.share * rms_a)
 
 
 def _joined(parts: list[probes.Probes]) -> probes.Probes:
@@ -166,7 +173,7 @@ def _timed_changes(
     """The change in each piece (C, 2), from one look to the next; the recording has `end` samples."""
     a, b = looks.at(pieces[:, 0]), looks.at(pieces[:, 1])
     amps = calibration.amps_per_sample
-    limits, before, after = _limit(a, b) / amps, a.cycle_a / amps, b.cycle_a / amps
+    limits, before, after = _limits(a, b)[0] / amps, a.cycle_a / amps, b.cycle_a / amps
     tails = piece_ends(pieces, rate_hz, end).tolist()
     changes = []
     for n, (left, right) in enumerate(pieces.tolist()):

@@ -3,20 +3,22 @@
 Owns which stretches of an hour hold signal and how an hour's file is named. Signal in, file out.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
 from nilm.files import atomic_path
+from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.ukdale import HOUR_S, Calibration
 from nilm.recordings.waveforms import Sampling
 from nilm.simulate.device.flac import BITS, FULL_SCALE, Samples, write_sparse
-from nilm.simulate.device.windows import Place, windows_read
+from nilm.simulate.device.windows import windows_read
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.grid import Conditions
+from nilm.simulate.loads import FloatArray
 from nilm.simulate.signal import Signal
 
 RATE_HZ = 16_000
@@ -55,59 +57,45 @@ class Recorder:
         n_samples = round((end_s - start_s) * rate_hz)
         micros = self.start_unix_s * 10**6 + round(start_s * 1e6)
         path = folder / f"vi-{micros // 10**6}_{micros % 10**6:06d}.flac"
-        rng = np.random.default_rng([self.seed, 4, self.start_unix_s, hour])
+        recorded = partial(self._recorded, hour, start_s, faults, rate_hz)
         with atomic_path(path) as temporary:
             if continuous:
+                step = round(_BLOCK_S * rate_hz)
                 with soundfile.SoundFile(
                     temporary, "w", rate_hz, channels=2, subtype=f"PCM_{BITS}", format="FLAC"
                 ) as file:
-                    for _, samples in self._stretches(
-                        start_s, n_samples, rate_hz, faults, rng, continuous=True
-                    ):
-                        file.write(samples << 8)
+                    for low in range(0, n_samples, step):
+                        file.write(recorded(low, min(low + step, n_samples)) << 8)
             else:
-                pieces = list(self._stretches(start_s, n_samples, rate_hz, faults, rng, continuous=False))
+                bounds = windows_read(
+                    partial(self._recorded, hour, start_s, faults, RATE_HZ),
+                    n_samples=n_samples * RATE_HZ // rate_hz,
+                    start_s=micros / 1e6,
+                    calibration=self.calibration,
+                    sampling=self.sampling,
+                )
+                scaled = [(low * rate_hz // RATE_HZ, high * rate_hz // RATE_HZ) for low, high in bounds]
+                pieces = [(low, recorded(low, high)) for low, high in scaled if low < high]
                 write_sparse(temporary, pieces, n_samples=n_samples, rate_hz=rate_hz)
             if FaultKind.TRUNCATED in faults:
                 with temporary.open("r+b") as whole:
                     whole.truncate(temporary.stat().st_size * 2 // 3)
         return path
 
-    def _stretches(
-        self,
-        start_s: float,
-        n_samples: int,
-        rate_hz: int,
-        faults: frozenset[FaultKind],
-        rng: np.random.Generator,
-        *,
-        continuous: bool,
-    ) -> Iterator[tuple[int, Samples]]:
-        """(first sample, samples) of each stretch that holds signal."""
-        if continuous:
-            step = round(_BLOCK_S * rate_hz)
-            bounds = [(a, min(a + step, n_samples)) for a in range(0, n_samples, step)]
-        else:
-            place = Place(self.start_unix_s + start_s, start_s, n_samples, rate_hz)
-            bounds = windows_read(self.signal, place, self.sampling)
-        for low, high in bounds:
-            yield low, self._recorded(start_s + low / rate_hz, high - low, rate_hz, faults, rng)
-
     def _recorded(
-        self,
-        start_s: float,
-        n_samples: int,
-        rate_hz: int,
-        faults: frozenset[FaultKind],
-        rng: np.random.Generator,
+        self, hour: int, start_s: float, faults: frozenset[FaultKind], rate_hz: int, low: int, high: int
     ) -> Samples:
-        """Samples (n, 2) as the converter gives them: voltage left, current right."""
+        """Samples (n, 2) from `low` to `high` of an hour that starts at `start_s`: voltage, current.
+
+        As the converter gives them. A sample does not depend on which others are asked for.
+        """
+        n_samples, start_s = high - low, start_s + low / rate_hz
         volts, amps = self.signal.samples(start_s, n_samples, rate_hz)
         if FaultKind.OUTAGE in faults:
             second = (start_s + np.arange(n_samples) / rate_hz) % HOUR_S
             dead = (second >= _OUTAGE_S[0]) & (second < _OUTAGE_S[1])
             volts[dead] = amps[dead] = 0
-        noise = rng.standard_normal((2, n_samples))
+        noise = self._noise(hour, low, high)
         channels = np.column_stack(
             [
                 (volts + self.conditions.noise_v * noise[0]) / self.calibration.volts_per_sample,
@@ -123,3 +111,12 @@ class Recorder:
         # The converter saturates; only a fault or more than 75 A makes it.
         steps = np.clip(np.rint(channels * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1)
         return np.asarray(steps, dtype=np.int32)
+
+    def _noise(self, hour: int, low: int, high: int) -> FloatArray:
+        """(2, n) noise of both channels, with a standard deviation of 1."""
+        first = low // BLOCK
+        blocks = [
+            np.random.default_rng([self.seed, 4, self.start_unix_s, hour, n]).standard_normal((2, BLOCK))
+            for n in range(first, -(-high // BLOCK))
+        ]
+        return np.concatenate(blocks, axis=1)[:, low - first * BLOCK : high - first * BLOCK]

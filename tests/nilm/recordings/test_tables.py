@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +64,32 @@ def test_an_empty_table_can_be_written_and_read(tmp_path: Path, table: WeekTable
     assert len(found) == 0
     assert found.current_a.shape == (0, D)
     assert found.gap_before.shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["active_w", "start_utc"])
+def test_a_column_that_lacks_a_value_is_refused(tmp_path: Path, table: WeekTable, name: str) -> None:
+    path = tmp_path / "week.parquet"
+    tables.write_week(path, table)
+    whole = pq.read_table(path)
+    at = whole.schema.get_field_index(name)
+    values = pa.array([None, *whole[name].to_pylist()[1:]], whole.schema.field(name).type)
+    loose = whole.schema.set(at, whole.schema.field(name).with_nullable(True))
+    with pa.OSFile(str(tmp_path / "piece"), "wb") as sink, pa.ipc.new_file(sink, loose) as writer:
+        writer.write_table(pa.table([*whole.columns[:at], values, *whole.columns[at + 1 :]], schema=loose))
+    with pytest.raises(InputFileError, match=name):
+        tables.read_piece(tmp_path / "piece")
+
+
+def test_rows_are_written_and_read_without_pandas(tmp_path: Path, table: WeekTable) -> None:
+    """It costs every worker of the ingest 45 MB, and pyarrow imports it whenever it can be had."""
+    tables.write_piece(tmp_path / "piece", table)
+    script = (
+        "import sys; from pathlib import Path; from nilm.recordings.tables import read_piece, write_week;"
+        "write_week(Path(sys.argv[2]), read_piece(Path(sys.argv[1]))); assert 'pandas' not in sys.modules"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "piece"), str(tmp_path / "week.parquet")]
+    subprocess.run(command, check=True)
+    assert_equal(tables.read_week(tmp_path / "week.parquet"), table)
 
 
 def test_every_field_says_its_unit_and_cycles_are_split_by_byte(tmp_path: Path, table: WeekTable) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from lfm import Solution
 from nilm.appliances.certainty.not_told_apart import DRIFT, SAME, TOGETHER, VARY, indistinguishable
+from nilm.appliances.inrush import Start
 from nilm.disaggregate.evidence import EVIDENCE
 from nilm.simulate.house import simulated_house
 
@@ -15,11 +16,12 @@ FRIDGE, KETTLE, HEATER = (HOUSE.names.index(n) for n in ("fridge", "kettle", "wa
 
 @pytest.fixture
 def bonds(hopped_week):
-    def found(Z=HOUSE.Z, W=HOUSE.W, *, drift: float = 1e-3, **changes):
+    def found(Z=HOUSE.Z, W=HOUSE.W, *, drift: float = 1e-3, starts=(), duration_s=None, **changes):
         evidence = np.full((len(W), len(EVIDENCE)), -3.0)
         evidence[:, DRIFTS] = np.log10(drift)
         week = replace(hopped_week(Solution(Z, W)), evidence=evidence, **changes)
-        return [tuple(bond) for group in indistinguishable(week) for bond in group.bonds]
+        groups = indistinguishable(week, starts, duration_s=duration_s)
+        return [tuple(bond) for group in groups for bond in group.bonds]
 
     return found
 
@@ -35,6 +37,10 @@ def test_what_always_runs_together_is_known_as_a_sum(bonds) -> None:
     assert bonds(Z) == [(*pair, TOGETHER)]
     Z[np.flatnonzero(Z[:, FRIDGE])[::4], KETTLE] = 0  # a quarter of the time shows the two apart
     assert bonds(Z) == []
+    moment = np.where(
+        Z[:, FRIDGE] == Z[:, KETTLE], 120.0, 0.1
+    )  # or is it only a tenth of a second each time?
+    assert bonds(Z, duration_s=moment) == [(*pair, TOGETHER)]
 
 
 def test_an_appliance_that_drift_split_in_two_never_meets_itself(bonds) -> None:
@@ -52,6 +58,17 @@ def test_heaters_of_one_size_are_the_same_whatever_their_times(bonds) -> None:
     W = HOUSE.W.copy()
     W[HEATER] = 1.01 * W[KETTLE]
     assert bonds(W=W) == [(min(HEATER, KETTLE), max(HEATER, KETTLE), SAME)]
+
+
+def test_a_motor_and_a_heater_of_one_waveform_are_told_apart_by_how_they_start(bonds) -> None:
+    W = HOUSE.W.copy()
+    W[HEATER] = 1.01 * W[KETTLE]
+    starts: list[Start | None] = [None] * len(W)
+    starts[KETTLE], starts[HEATER] = Start(1.0, 0.02), Start(5.0, 0.3)
+    assert bonds(W=W, starts=starts) == []
+    for alike in (Start(1.1, 0.02), None):  # nothing, or not enough, was seen
+        starts[HEATER] = alike
+        assert bonds(W=W, starts=starts) == [(min(HEATER, KETTLE), max(HEATER, KETTLE), SAME)]
 
 
 def test_two_loads_that_vary_with_one_waveform_are_one_sum(bonds) -> None:
