@@ -32,7 +32,7 @@ from nilm.workers import begin_worker
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("flows.backfill")  # a Prefect worker loads this file under another name
 
 DASK_TIMEOUT_S = 10
 LOOK_AGAIN_S = 1.0  # for workers that have joined
