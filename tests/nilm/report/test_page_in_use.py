@@ -26,6 +26,8 @@ def test_the_chart_zooms_with_the_timeline_and_names_hide_and_isolate(opened_pag
         page.get_by_role("button", name="Whole week").click()
         assert page.evaluate(span) == 10_080
 
+        page.get_by_role("button", name="Show only fridge").click()
+        page.wait_for_function("() => Bokeh.documents[0].roots()[0].y_range.end < 500")  # it fills the height
         page.get_by_role("button", name="Show only kettle").click()
         assert page.locator("#power .legend li:not(.off)").all_inner_texts() == ["kettle"]
         page.get_by_role("button", name="Show only kettle").click()
