@@ -66,7 +66,7 @@ def _changed(comparison: Comparison) -> str:
     came = comparison.arrivals
     for words, names in (("new", came.new), ("back", came.back), ("not seen any more", came.vanished)):
         if names:
-            said.append(f"{words}: {', '.join(map(_safe, names))}")
+            said.append(f"{words}: {' · '.join(map(_safe, names))}")
     return f"Against {comparison.week}: {'; '.join(said)}."
 
 
