@@ -131,7 +131,12 @@ def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
 
 def backfill(options: argparse.Namespace) -> Lines:
     """Run the backfill flow and show its table, also when some weeks failed."""
+    from flows.turns import WORKERS_IMPORT
+    from nilm.workers import copies_of_one
+
     settings = _settings(options)
+    if not options.dask:
+        copies_of_one(WORKERS_IMPORT)  # while the server starts
     with prefect_api():
         from flows.backfill import BackfillError
         from flows.backfill import backfill as flow
