@@ -83,6 +83,8 @@ def test_a_week_from_recordings_to_report(
     monkeypatch.setenv("NILM_FAIL_AFTER_SILENT_DAYS", "9")
     with pytest.raises(SilentHouseError, match="longer than fail_after_silent_days = 9; see to the recorder"):
         weekly(house="house_sim", week="new")
+    assert main(["run", "--house", "house_sim", "--week", "new"]) == 1
+    assert "longer than fail_after_silent_days = 9" in capsys.readouterr().err
     assert main(["diagnose", str(reports[0].parent)]) == 0
     assert "equivalent solutions:" in capsys.readouterr().out
 
