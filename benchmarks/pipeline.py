@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from distributed import Client
 from machine import machine_size
 
 from flows.command_line.embedded import prefect_api
@@ -28,7 +27,6 @@ from flows.settings import Settings, load_settings
 from nilm.paths import WeekPaths
 from nilm.pipeline import silent
 from nilm.recordings.ukdale import Week
-from nilm.simulate.week import simulate_week
 from nilm.week.publish import publish_index
 
 HOUSE, OTHER = "house_bench", "house_other"
@@ -42,6 +40,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 def simulate(root: Path, weeks: int, days: float, appliances: int) -> list[str]:
     """The names of the weeks, which both houses have; the other house differs in its seed."""
+    from nilm.simulate.week import simulate_week  # here: a worker process imports this file anew
+
     names = [f"2015-wk{number:02d}" for number in range(1, weeks + 1)]
     for house, seed in ((HOUSE, 1001), (OTHER, 1002)):
         for name in names:
@@ -72,6 +72,8 @@ def stages(settings: Settings, week: str) -> dict[str, float]:
 @contextlib.contextmanager
 def dask_cluster(folder: Path, workers: int) -> Iterator[str]:
     """Yield the address of a scheduler on loopback with that many one-thread worker processes."""
+    from distributed import Client
+
     folder.mkdir(parents=True)
     file = folder / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

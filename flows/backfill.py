@@ -12,9 +12,10 @@ from concurrent.futures import BrokenExecutor
 from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from prefect import flow
+from prefect.context import refresh_global_settings_context
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
@@ -22,17 +23,17 @@ from flows.artifacts import progress, show_markdown
 from flows.failures import WeeksFailedError, in_words, note
 from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
-from flows.turns import Job, Turns
+from flows.turns import WORKERS_IMPORT, Job, Turns
 from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
 from nilm.report.text.brief import markdown_table
-from nilm.workers import begin_worker
+from nilm.workers import begin_worker, copies_of_one
 
 if TYPE_CHECKING:
     from prefect_dask.task_runners import DaskTaskRunner
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("flows.backfill")  # a Prefect worker loads this file under another name
 
 DASK_TIMEOUT_S = 10
 LOOK_AGAIN_S = 1.0  # for workers that have joined
@@ -164,11 +165,33 @@ def _hand_out(
         show(turns.n_ended, f"{job.place} {_ENDED[job.step]}")
 
 
+class _Processes(ProcessPoolTaskRunner):
+    """Processes that have imported what a week needs before they are asked for one."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        assert self._executor is not None, "Prefect makes it when the runner is entered"
+        self._executor._mp_context = copies_of_one(WORKERS_IMPORT)  # Prefect has no option for it
+        return self
+
+
+def _own_prefect() -> dict[str, str]:
+    """The variables that tell a process which Prefect server is ours."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
+
+
+def _begin_worker(prefect: dict[str, str]) -> None:
+    """Set a worker process up: what it is a copy of may have begun before the server had an address."""
+    begin_worker()
+    os.environ.update(prefect)
+    refresh_global_settings_context()
+
+
 def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Callable[[], int]]:
     """Where the jobs run and how many at a time; OptionError if there is no Dask at the address."""
     if dask is None:
         processes = workers or os.cpu_count() or 1
-        return ProcessPoolTaskRunner(max_workers=processes, initializer=begin_worker), lambda: processes
+        return _Processes(processes, initializer=_begin_worker, initargs=(_own_prefect(),)), lambda: processes
     try:
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner

@@ -16,7 +16,7 @@ from nilm.experiments.publish import chosen_experiments, run_experiment, write_i
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week, week_hours
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("flows.experiments")  # a Prefect worker loads this file under another name
 
 experiment_task = Task(run_experiment, name="experiment", task_run_name="{name}", cache_policy=NO_CACHE)
 

@@ -21,12 +21,12 @@ from nilm.paths import WeekPaths
 from nilm.pipeline import WeekPipeline
 from nilm.recordings.ukdale import weeks_present
 from nilm.report.folders import SUMMARY_FILE
-from nilm.report.summary import read_summary
-from nilm.report.text.brief import week_brief
+from nilm.report.summary import WeekSummary, read_earlier, read_summary
+from nilm.report.text.brief import week_brief, week_line
 from nilm.report.troubles import note_silence
 from nilm.week.publish import publish_index
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("flows.weekly")  # a Prefect worker loads this file under another name
 
 House = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 _DONE_AFTER = {"ingest": 35.0, "factorise": 75.0, "hop": 85.0, "publish": 100.0}  # % of a week's time
@@ -72,6 +72,7 @@ def weekly(
         outputs_root: Folder of the reports; the setting if empty.
     """
     log_to_prefect()
+    tag_run([house])
     settings = load_settings(
         components=components,
         estimator=None if estimator == "as set" else estimator,
@@ -87,7 +88,7 @@ def weekly(
         outputs_root=settings.outputs_root,
         is_current=lambda place: settings.pipeline(place).why_redo() is None,
     )
-    tag_run([house, *(str(place.week) for place in chosen)])
+    tag_run([house, *(str(place.week) for place in chosen)])  # also where a week fails
     last = last_recorded(settings.data_root / "raw" / house)
     reports = _work_out_all(chosen, settings)
     if week == NEW:
@@ -109,9 +110,14 @@ def _show_silence(house: str, last: datetime | None, settings: Settings) -> None
 
 
 def _outcome(chosen: list[WeekPaths]) -> str:
-    """The run's last word: what is current now."""
-    weeks = ", ".join(str(place.week) for place in chosen[:4]) + (", …" if len(chosen) > 4 else "")
-    return f"{chosen[0].house} {weeks}: {'the report is' if len(chosen) == 1 else 'the reports are'} current"
+    """The run's last word: each week in a line, the newest first, and at most four of them."""
+    lines = [week_line(*_with_earlier(place)) for place in reversed(chosen[-4:])]
+    return "; ".join(lines) + ("; …" if len(chosen) > 4 else "")
+
+
+def _with_earlier(place: WeekPaths) -> tuple[WeekSummary, list[WeekSummary]]:
+    """The published week in numbers, and the weeks before it."""
+    return read_summary(place.outputs / SUMMARY_FILE), read_earlier(place.outputs)
 
 
 def _work_out_all(chosen: list[WeekPaths], settings: Settings) -> list[Path]:
@@ -143,7 +149,7 @@ def _work_out(place: WeekPaths, settings: Settings) -> Path:
             settings.check_roots()
             _run_steps(pipeline)
     address = show_report(str(place), place.report, settings)
-    brief = week_brief(read_summary(place.outputs / SUMMARY_FILE), report=address)
+    brief = week_brief(*_with_earlier(place), report=address)
     show_markdown(str(place), brief, "The week in a sentence and in numbers; the report says more.")
     return place.report
 

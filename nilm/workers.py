@@ -2,9 +2,27 @@
 
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.forkserver
 import os
 import signal
 import threading
+from collections.abc import Sequence
+from multiprocessing.context import BaseContext
+
+
+def copies_of_one(modules: Sequence[str]) -> BaseContext:
+    """A context whose processes are copies of one that has imported `modules`, which begins with that now.
+
+    So the imports are paid once, and while the caller does something else. That process does nothing but
+    import, which makes copies of it safe where copies of the caller, whose threads hold locks, would not be;
+    it ends with the caller. Where a system has no such thing, every process imports for itself.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(modules))  # heeded before the first start
+    multiprocessing.forkserver.ensure_running()
+    return context
 
 
 def begin_worker() -> None:

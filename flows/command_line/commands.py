@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> Lines:
             yield f"{place}: nothing to do, the report is current: {place.report}"
         return
     if not chosen:
-        yield f"{options.house}: nothing to do, every week's report is current"
+        yield f"{_heard(options.house, settings)}; every week's report is current, nothing to do"
         return
     settings.check_roots()
     with closing(_first_steps(settings.pipeline(chosen[0]))) as work, prefect_api(meanwhile=work):
@@ -104,6 +105,17 @@ def run(options: argparse.Namespace) -> Lines:
     for place in chosen:
         yield from _outcome(settings.pipeline(place).summary())
         yield f"report: {place.report}"
+    if options.weeks == NEW:
+        _heard(options.house, settings)
+
+
+def _heard(house: str, settings: Settings) -> str:
+    """Since when a house is silent, in words; SilentHouseError if that is longer than the setting allows."""
+    from flows.silence import check_silence, last_recorded, silence
+
+    last = last_recorded(settings.data_root / "raw" / house)
+    check_silence(house, last, most_days=settings.fail_after_silent_days, now=datetime.now(UTC))
+    return silence(house, last)
 
 
 def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
@@ -119,7 +131,12 @@ def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
 
 def backfill(options: argparse.Namespace) -> Lines:
     """Run the backfill flow and show its table, also when some weeks failed."""
+    from flows.turns import WORKERS_IMPORT
+    from nilm.workers import copies_of_one
+
     settings = _settings(options)
+    if not options.dask:
+        copies_of_one(WORKERS_IMPORT)  # while the server starts
     with prefect_api():
         from flows.backfill import BackfillError
         from flows.backfill import backfill as flow
@@ -316,9 +333,11 @@ def _places(house: str, week: str, settings: Settings) -> list[Any]:
 
 def _outcome(summary: dict[str, Any]) -> Lines:
     """A week in three lines."""
+    left = summary["unexplained_kwh"]
     yield (
         f"{summary['house']} {summary['week']}: {summary['appliances']} appliances, "
-        f"{summary['metered_kwh']:.1f} kWh metered, {summary['unexplained_kwh']:z.1f} kWh unexplained, "
+        f"{summary['metered_kwh']:.1f} kWh metered, "
+        f"{abs(left):.1f} kWh {'counted too much' if left < -0.05 else 'unexplained'}, "
         f"{summary['coverage']:.1%} of the week recorded"
     )
     if summary["hamming_after"] is not None:

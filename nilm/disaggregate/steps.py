@@ -1,8 +1,8 @@
 """A week's waveforms become a solution on disk, in two steps: factorise, then hop.
 
 Owns the two steps from path to path, their options and their manifest
-(`data/solutions/<house>/<week>/manifest.json`); the work is that of `house` and `hopping` beside it. The same inputs,
-options and code give the same bytes, and a step whose outputs are current does nothing.
+(`data/solutions/<house>/<week>/manifest.json`); the work is that of `house` and `hopping` beside it. The
+same inputs, options and code give the same bytes, and a step whose outputs are current does nothing.
 """
 
 import hashlib

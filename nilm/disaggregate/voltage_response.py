@@ -70,8 +70,9 @@ def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
             return response
         A, B = driven[quiet], change[quiet]
         variance = np.median(np.sum((B if response is None else B - A @ response) ** 2, axis=1)) / r
-        # Rows that repeat one another have no variance, and nothing says how they respond: rounding stands in.
-        ridge = max(float(variance), np.finfo(np.float64).eps * float(np.sum(A**2)), np.finfo(np.float64).tiny)
+        # Rows that repeat one another have no variance: rounding stands in for it.
+        rounding = np.finfo(np.float64).eps * float(np.sum(A**2)) + np.finfo(np.float64).tiny
+        ridge = max(float(variance), rounding)
         response = np.linalg.solve(A.T @ A + ridge * np.eye(r), A.T @ B)
         left = np.linalg.norm(change - driven @ response, axis=1)
         quiet = left <= OUTLYING * np.median(left[quiet])

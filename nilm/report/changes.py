@@ -24,6 +24,7 @@ class Move:
     kwh: float  # this week
     change_kwh: float
     reason: str  # in words; empty where the numbers give none
+    in_doubt: bool = False  # the 90% ranges of both weeks overlap: the split may have changed, not the house
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,18 @@ def _moves(this: WeekSummary, last: WeekSummary) -> list[Move]:
             line.energy_kwh,
             line.energy_kwh - was[line.appliance_id].energy_kwh,
             reason(line, was[line.appliance_id]),
+            _overlap(line, was[line.appliance_id]),
         )
         for line in this.appliances
         if line.appliance_id in was
     ]
+
+
+def _overlap(now: ApplianceLine, was: ApplianceLine) -> bool:
+    """Whether the ranges of an appliance's energy in two weeks overlap; not where one of them has none."""
+    if now.low_kwh is None or now.high_kwh is None or was.low_kwh is None or was.high_kwh is None:
+        return False
+    return now.low_kwh <= was.high_kwh and was.low_kwh <= now.high_kwh
 
 
 def reason(now: ApplianceLine, was: ApplianceLine) -> str:

@@ -162,6 +162,7 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             cautions=story.cautions(result),
             in_doubt=story.much_in_doubt(result),
             doubts=story.doubts(result),
+            shared_doubt=story.shared_doubt(result),
             explained=story.explained_share(result),
             explained_words=story.explained_words(result),
             too_much=story.counted_too_much(result),

@@ -38,6 +38,8 @@ class ApplianceLine:
     sure: float | None = None
     weekday_w: tuple[float, ...] = ()  # (24,) mean watts in each hour of the house's clock; empty: not known
     weekend_w: tuple[float, ...] = ()
+    low_kwh: float | None = None  # 90% range of the energy; None: not known
+    high_kwh: float | None = None
 
     @property
     def mean_w(self) -> float:
@@ -102,6 +104,8 @@ def _line(result: WeekResult, appliance: Appliance, window: Window) -> Appliance
         appliance.sure,
         tuple(np.round(weekday_w, 1).tolist()),
         tuple(np.round(weekend_w, 1).tolist()),
+        appliance.energy_low_kwh,
+        appliance.energy_high_kwh,
     )
 
 

@@ -55,6 +55,8 @@ class PageThresholds(NamedTuple):
     """Runs below which no length is typical."""
 
     # Cards (page)
+    repeated_doubt: int = 3
+    """Appliances that share a doubt from which on it is said once for all of them, not on each card."""
     most_open: int = 15
     """Cards up to which all stand open."""
     small_share: float = 0.005

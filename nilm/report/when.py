@@ -173,7 +173,7 @@ def usual_times(hours: Hours) -> str:
     chosen = np.zeros(24, dtype=bool)
     chosen[busiest[:n]] = True
     stretches = _stretches(chosen)
-    if len(stretches) > 3:
+    if len(stretches) > 3 or n > 12:  # more than half of the day is no "mostly"
         busy = int(busiest[0])
         return f"spread over the day, most often {busy:02d}:00–{(busy + 1) % 24:02d}:00"
     words = [f"{a:02d}:00–{b:02d}:00" for a, b in stretches]

@@ -57,7 +57,8 @@ def test_a_week_from_recordings_to_report(
     assert "house_sim 2015-wk01" in runs
     assert float(shown["progress-house-sim-2015-wk01"]) == 100
     assert set(runs["house_sim 2015-wk01"].tags) == {"house_sim", "2015-wk01"}
-    assert runs["house_sim 2015-wk01"].state.message == "house_sim 2015-wk01: the report is current"
+    assert runs["house_sim 2015-wk01"].state.message.startswith("house_sim 2015-wk01: ")
+    assert " appliances" in runs["house_sim 2015-wk01"].state.message
     assert "http://reports.test/house_sim/2015-wk01/report.html" in shown["report-house-sim-2015-wk01"]
     assert "house_sim used" in shown["summary-house-sim-2015-wk01"]
 
@@ -82,6 +83,8 @@ def test_a_week_from_recordings_to_report(
     monkeypatch.setenv("NILM_FAIL_AFTER_SILENT_DAYS", "9")
     with pytest.raises(SilentHouseError, match="longer than fail_after_silent_days = 9; see to the recorder"):
         weekly(house="house_sim", week="new")
+    assert main(["run", "--house", "house_sim", "--week", "new"]) == 1
+    assert "longer than fail_after_silent_days = 9" in capsys.readouterr().err
     assert main(["diagnose", str(reports[0].parent)]) == 0
     assert "equivalent solutions:" in capsys.readouterr().out
 

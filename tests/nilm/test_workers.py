@@ -31,7 +31,26 @@ def _alive(pid: int) -> bool:
     return state != "Z"
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+COPIES = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from nilm.workers import copies_of_one
+def known(name):
+    return name in sys.modules
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, copies_of_one(["colorsys"])) as pool:
+        print(known("colorsys"), pool.submit(known, "colorsys").result(), pool.submit(known, "wave").result())
+"""
+
+
+def test_workers_are_copies_of_a_process_that_has_imported(tmp_path: Path) -> None:
+    script = tmp_path / "copies.py"
+    script.write_text(COPIES)
+    done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "False"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path, method: str) -> None:
     script = tmp_path / "pool.py"
     script.write_text(POOL)

@@ -51,7 +51,8 @@ class HabitModel:
     duration_typical: float = math.log(1800.0)
     duration_spread: float = 1.5
     run_sd: float = 0.2  # least spread of log durations within a week
-    hours_counted: float = 14.0  # runs that count as independent draws of a time of day
+    runs_a_day: float = 2.0  # that count as independent: an oven's six runs are one meal
+    hours_counted: float = 14.0  # most runs that count as independent draws of a time of day
     hours_prior: float = 0.5  # Dirichlet weight of each bin
     exception: float = 0.03  # share of weeks in which an appliance runs unlike itself
 
@@ -103,9 +104,9 @@ def log_ratio(log_same: float, log_other: float, *, exception: float) -> float:
 
 def _rate_nats(now: Habits, past: Habits, model: HabitModel) -> float:
     rate, was = (math.log((h.runs + 0.5) / h.days) for h in (now, past))
-    counting = 1 / (now.runs + 0.5) + 1 / (past.runs + 0.5)
-    same = norm.logpdf(rate, was, math.sqrt(model.rate_sd**2 + counting))
-    other = norm.logpdf(rate, model.rate_typical, math.sqrt(model.rate_spread**2 + 1 / (now.runs + 0.5)))
+    seen, seen_before = (1 / (_independent(h, model) + 0.5) for h in (now, past))
+    same = norm.logpdf(rate, was, math.sqrt(model.rate_sd**2 + seen + seen_before))
+    other = norm.logpdf(rate, model.rate_typical, math.sqrt(model.rate_spread**2 + seen))
     return log_ratio(same, other, exception=model.exception)
 
 
@@ -113,24 +114,30 @@ def _duration_nats(now: Habits, past: Habits, model: HabitModel) -> float:
     if not now.runs or not past.runs:
         return 0.0
     within = max(past.log_duration_sd, now.log_duration_sd, model.run_sd) ** 2
-    sd = math.sqrt(model.duration_sd**2 + within / now.runs + within / past.runs)
+    seen, seen_before = (within / _independent(h, model) for h in (now, past))
+    sd = math.sqrt(model.duration_sd**2 + seen + seen_before)
     same = norm.logpdf(now.log_duration, past.log_duration, sd)
-    spread = math.sqrt(model.duration_spread**2 + within / now.runs)
+    spread = math.sqrt(model.duration_spread**2 + seen)
     other = norm.logpdf(now.log_duration, model.duration_typical, spread)
     return log_ratio(same, other, exception=model.exception)
 
 
 def _hours_nats(now: Habits, past: Habits, model: HabitModel) -> float:
     """The Bayes factor of one multinomial over the day against two, under a Dirichlet prior."""
-    a, b = (_counted(h.hours, model) for h in (now, past))
+    a, b = (_counted(h, model) for h in (now, past))
     factor = _log_evidence(a + b, model) - _log_evidence(a, model) - _log_evidence(b, model)
     return log_ratio(factor, 0.0, exception=model.exception)
 
 
-def _counted(hours: tuple[int, ...], model: HabitModel) -> FloatArray:
-    """The counts, scaled down to as many as are independent: a thermostat's hundred runs are one habit."""
-    counts = np.array(hours, dtype=np.float64)
-    return counts * min(1.0, model.hours_counted / max(float(counts.sum()), 1.0))
+def _independent(habits: Habits, model: HabitModel) -> float:
+    """How many of the runs were started for a reason of their own."""
+    return min(float(habits.runs), model.runs_a_day * habits.days)
+
+
+def _counted(habits: Habits, model: HabitModel) -> FloatArray:
+    """The runs by time of day, scaled down to as many as are independent."""
+    most = min(_independent(habits, model), model.hours_counted)
+    return np.array(habits.hours, dtype=np.float64) * (most / max(habits.runs, 1))
 
 
 def _log_evidence(counts: FloatArray, model: HabitModel) -> float:

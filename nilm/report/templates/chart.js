@@ -46,6 +46,7 @@
   const drag = new Bokeh.BoxZoomTool({ dimensions: "width" });
   const plot = Bokeh.Plotting.figure({
     height: 340, sizing_mode: "stretch_width", x_axis_type: "datetime", x_range: range,
+    y_range: new Bokeh.DataRange1d({ only_visible: true }),  // a small appliance alone fills the height
     y_axis_label: "power (W)", tools: [drag], toolbar_location: null, background_fill_alpha: 0, border_fill_alpha: 0, outline_line_alpha: 0,
     lod_threshold: null,
   });

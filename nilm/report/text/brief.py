@@ -1,13 +1,25 @@
-"""A week in a few lines of Markdown: a sentence, four numbers and a table, for whoever shows no HTML."""
+"""A week in a few lines of Markdown: sentences, four numbers and a table, for whoever shows no HTML."""
 
 import re
 from collections.abc import Sequence
 
+from nilm.appliances.certainty.doubts import sure_word
+from nilm.report.changes import Comparison, compare
 from nilm.report.summary import WeekSummary
 
 
-def week_brief(summary: WeekSummary, *, report: str) -> str:
-    """The week's Markdown; `report` is the address of its page, or the path where that has none."""
+def week_line(summary: WeekSummary, earlier: Sequence[WeekSummary]) -> str:
+    """The week in one line of plain text: energy, cost, appliances, and the change to the week before."""
+    line = (
+        f"{summary.house} {summary.week}: {summary.metered_kwh:.1f} kWh, "
+        f"{_money(summary, summary.metered_kwh)}, {len(summary.appliances)} appliances"
+    )
+    changed = compare(summary, earlier)
+    return line if changed is None else f"{line}, {changed.change_kwh:+.1f} kWh against {changed.week}"
+
+
+def week_brief(summary: WeekSummary, earlier: Sequence[WeekSummary], *, report: str) -> str:
+    """The week's Markdown, compared with `earlier` weeks; `report` is its page's address, or its path."""
     used = sum(line.energy_kwh for line in summary.appliances if line.energy_kwh > 0)
     ranked = sorted(summary.appliances, key=lambda line: -line.energy_kwh)
     sentence = f"{summary.house} used {summary.metered_kwh:.1f} kWh in {summary.week}"
@@ -18,27 +30,48 @@ def week_brief(summary: WeekSummary, *, report: str) -> str:
         [
             (
                 f"{summary.metered_kwh:.1f} kWh",
-                f"{summary.currency}{summary.metered_kwh * summary.tariff_per_kwh:.2f}",
+                _money(summary, summary.metered_kwh),
                 str(len(summary.appliances)),
                 f"{summary.coverage:.0%} of the week",
             )
         ],
     )
     appliances = markdown_table(
-        ("appliance", "kind", "kWh", "share", "cost"),
+        ("id", "appliance", "kind", "kWh", "share", "cost", "how sure"),
         [
             (
+                line.appliance_id,
                 line.name,
                 line.kind,
                 f"{line.energy_kwh:.2f}",
                 f"{line.energy_kwh / used:.0%}" if used else "",
-                f"{summary.currency}{line.energy_kwh * summary.tariff_per_kwh:.2f}",
+                _money(summary, line.energy_kwh),
+                "" if line.sure is None else sure_word(line.sure),
             )
             for line in ranked
         ],
     )
     where = f"[The report]({report})" if "://" in report else f"The report: `{report}`"
-    return f"{sentence}.\n\n{numbers}\n\n{appliances}\n\n{where}\n"
+    changed = compare(summary, earlier)
+    parts = [f"{sentence}.", *([_changed(changed)] if changed else []), numbers, appliances, where]
+    return "\n\n".join(parts) + "\n"
+
+
+def _changed(comparison: Comparison) -> str:
+    """What changed against the week before, as one paragraph."""
+    said = [f"{comparison.change_kwh:+.1f} kWh"]
+    for move in comparison.moves:
+        why = "; ".join(words for words in (move.reason, "in doubt" if move.in_doubt else "") if words)
+        said.append(f"{_safe(move.name)} {move.change_kwh:+.1f} kWh" + (f" ({why})" if why else ""))
+    came = comparison.arrivals
+    for words, names in (("new", came.new), ("back", came.back), ("not seen any more", came.vanished)):
+        if names:
+            said.append(f"{words}: {' · '.join(map(_safe, names))}")
+    return f"Against {comparison.week}: {'; '.join(said)}."
+
+
+def _money(summary: WeekSummary, kwh: float) -> str:
+    return f"{summary.currency}{kwh * summary.tariff_per_kwh:.2f}"
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

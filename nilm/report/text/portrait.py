@@ -28,6 +28,9 @@ def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
     if high - low <= THRESHOLDS.steady * usual:
         when = "all the time" if appliance.kind == ALWAYS_ON else "while it runs"
         return f"about {words.watts_text(abs(appliance.active_w))} {when}"
+    if high < 1:  # a few seconds of much, and a trace for hours
+        most = float(np.abs(appliance.power_w).max(initial=0.0))
+        return f"below 1\u00a0W most of the time, at most {_two_digits(most)}\u00a0W"
     return f"varies between {_two_digits(low)} and {_two_digits(high)}\u00a0W"
 
 

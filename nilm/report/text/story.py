@@ -4,8 +4,10 @@ Owns what is said; `words` owns how a number or a time looks. Nothing here is sa
 hold.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -168,11 +170,9 @@ def cautions(result: WeekResult) -> list[Markup]:
         found.append(Markup(" ").join([left, *(escape(sentence) for sentence in certainty.left_over_words)]))
     if much_in_doubt(result):
         found.append(
-            Markup(
-                "{} of the appliances' energy is with appliances of which we are not sure; most of it: {}."
-            ).format(
+            Markup("{} of the appliances' energy is a guess; most of all {}.").format(
                 words.percent(_doubtful_share(result), 0),
-                words.listed([_doubt(a) for a in doubts(result)[:3]]),
+                words.listed([_doubt(a) for a in doubts(result) if _is_guess(a)][:3]),
             )
         )
     if result.quality.coverage < THRESHOLDS.least_coverage:
@@ -197,25 +197,43 @@ def _at_stake(appliance: Appliance) -> float:
 
 
 def _doubt(appliance: Appliance) -> Markup:
-    return Markup("{} ({}, {})").format(
-        appliance.name, words.confidence(appliance), words.fixed(appliance.energy_kwh, 1, "kWh")
-    )
+    return Markup("{} ({})").format(appliance.name, words.fixed(appliance.energy_kwh, 1, "kWh"))
 
 
 def _doubtful_share(result: WeekResult) -> float:
     """The share of the appliances' energy that belongs to appliances more likely wrong than right."""
     energy = sum(abs(a.energy_kwh) for a in result.appliances)
-    doubtful = sum(
-        abs(a.energy_kwh)
-        for a in result.appliances
-        if (a.support < THRESHOLDS.least_support if a.sure is None else sure_word(a.sure) == GUESS)
-    )
+    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if _is_guess(a))
     return doubtful / energy if energy else 0.0
+
+
+def _is_guess(appliance: Appliance) -> bool:
+    if appliance.sure is None:
+        return appliance.support < THRESHOLDS.least_support
+    return sure_word(appliance.sure) == GUESS
 
 
 def much_in_doubt(result: WeekResult) -> bool:
     """Whether so much is in doubt that the page must open with it."""
     return _doubtful_share(result) > THRESHOLDS.much_doubt
+
+
+class SharedDoubt(NamedTuple):
+    """What speaks against several appliances alike, said once for all of them."""
+
+    said: tuple[str, str] = ("", "")  # the doubt, and what would settle it
+    n: int = 0  # how many appliances; none: it is not worth a sentence of its own
+
+    def __bool__(self) -> bool:
+        return self.n > 0
+
+
+def shared_doubt(result: WeekResult) -> SharedDoubt:
+    """The doubt that most appliances share, if enough of them do."""
+    said = Counter((a.doubt, a.would_settle) for a in result.appliances if a.doubt)
+    if not said or said.most_common(1)[0][1] < THRESHOLDS.repeated_doubt:
+        return SharedDoubt()
+    return SharedDoubt(*said.most_common(1)[0])
 
 
 def residual(certainty: Certainty) -> str:

@@ -134,8 +134,13 @@ def test_nilmtk_finds_every_meter_and_the_metadata_that_its_schema_requires(
                 assert str(table.index.tz) == dataset["timezone"]
                 expected = power.metered_w if meter == 1 else power.power_w[:, meter - 2]
                 np.testing.assert_allclose(table[("power", "active")], expected, rtol=1e-6)
-            window = store.select(f"/building{number}/elec/meter1", "index < first_end")  # as nilmtk does
-            assert len(window) == 1
+            # The calls that nilmtk's HDFDataStore reads a meter with: by window, by number, first and last.
+            site = f"/building{number}/elec/meter1"
+            assert store.select_as_coordinates(site, "index < first_end").tolist() == [0]
+            assert store.select(site, columns=[("power", "active")], start=0, stop=2).shape == (2, 1)
+            assert store.select(site, [0]).index[0] == pd.Timestamp(power.start_utc[0], tz="UTC")
+            assert store.select(site, start=-1).index[0] == pd.Timestamp(power.start_utc[-1], tz="UTC")
+            assert store.get_storer(site).non_index_axes[0][1:][0] == [("power", "active")]
         kinds = [
             (a["type"], a["instance"]) for a in store.get_node("/building1")._v_attrs.metadata["appliances"]
         ]

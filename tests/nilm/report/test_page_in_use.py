@@ -26,6 +26,8 @@ def test_the_chart_zooms_with_the_timeline_and_names_hide_and_isolate(opened_pag
         page.get_by_role("button", name="Whole week").click()
         assert page.evaluate(span) == 10_080
 
+        page.get_by_role("button", name="Show only fridge").click()
+        page.wait_for_function("() => Bokeh.documents[0].roots()[0].y_range.end < 500")  # it fills the height
         page.get_by_role("button", name="Show only kettle").click()
         assert page.locator("#power .legend li:not(.off)").all_inner_texts() == ["kettle"]
         page.get_by_role("button", name="Show only kettle").click()
@@ -144,6 +146,16 @@ def test_the_first_screen_says_what_changed_and_why(opened_page: Any, week: Any,
         rise = opened.page.locator(f".moves [data-appliance={first.appliance_id}]").inner_text()
         assert f"{len(first.activations)} runs instead of" in rise
         assert "Back again" in opened.page.locator(".moves").inner_text()
+        assert "in doubt" not in opened.page.locator(".moves").inner_text()
+    wide = replace(first, energy_low_kwh=0.0, energy_high_kwh=2 * first.energy_kwh, sure=0.3)
+    unsure = replace(result, appliances=(wide, *result.appliances[1:]))
+    ranged = tuple(replace(line, low_kwh=0.0, high_kwh=line.energy_kwh) for line in before.appliances)
+    for width in (1280, 390):
+        page = render_report(unsure, [replace(before, appliances=ranged)])
+        with opened_page(page, width=width) as opened:
+            moves = opened.page.locator(".moves")
+            assert "(in doubt)" in moves.inner_text()
+            assert moves.bounding_box()["y"] < opened.page.viewport_size["height"]
     assert "What changed" not in render_report(result, [])
 
 

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 from nilm.report.summary import ApplianceLine, WeekSummary
-from nilm.report.text.brief import markdown_table, week_brief
+from nilm.report.text.brief import markdown_table, week_brief, week_line
 
 
 def test_a_week_is_a_sentence_four_numbers_and_a_table() -> None:
     lines = (
-        ApplianceLine("A02", "fridge", "motor", 1, 5.0),
+        ApplianceLine("A02", "fridge", "motor", 1, 5.0, sure=0.97, low_kwh=4.5, high_kwh=5.5),
         ApplianceLine("A01", "kettle | <b>", "resistive heater", 0, 15.0),
     )
     summary = WeekSummary(
@@ -20,17 +22,25 @@ def test_a_week_is_a_sentence_four_numbers_and_a_table() -> None:
         currency="£",
         appliances=lines,
     )
-    text = week_brief(summary, report="https://reports.test/house_1/2015-wk01/report.html")
+    text = week_brief(summary, [], report="https://reports.test/house_1/2015-wk01/report.html")
     assert text.startswith(
         "house_1 used 20.5 kWh in 2015-wk01, most of it by kettle \\| \\<b\\> (15.0 kWh).\n\n"
         "| energy | cost | appliances | recorded |\n| --- | --- | --- | --- |\n"
         "| 20.5 kWh | £5.12 | 2 | 99% of the week |\n\n"
-        "| appliance | kind | kWh | share | cost |\n| --- | --- | --- | --- | --- |\n"
-        "| kettle \\| \\<b\\> | resistive heater | 15.00 | 75% | £3.75 |\n"
-        "| fridge | motor | 5.00 | 25% | £1.25 |\n"
+        "| id | appliance | kind | kWh | share | cost | how sure |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+        "| A01 | kettle \\| \\<b\\> | resistive heater | 15.00 | 75% | £3.75 |  |\n"
+        "| A02 | fridge | motor | 5.00 | 25% | £1.25 | very sure |\n"
     )
     assert "[The report](https://reports.test/house_1/2015-wk01/report.html)" in text
-    assert "The report: `outputs/report.html`" in week_brief(summary, report="outputs/report.html")
+    assert "The report: `outputs/report.html`" in week_brief(summary, [], report="outputs/report.html")
+    assert week_line(summary, []) == "house_1 2015-wk01: 20.5 kWh, £5.12, 2 appliances"
+
+    fridge = replace(lines[0], energy_kwh=4.6, low_kwh=4.2, high_kwh=4.9)
+    before = replace(summary, week="2014-wk52", metered_kwh=10.0, appliances=(fridge,))
+    text = week_brief(summary, [before], report="outputs/report.html")
+    assert "\n\nAgainst 2014-wk52: +10.5 kWh; fridge +0.4 kWh (in doubt); new: kettle " in text
+    assert week_line(summary, [before]).endswith("2 appliances, +10.5 kWh against 2014-wk52")
 
 
 def test_a_cell_cannot_leave_its_table() -> None:

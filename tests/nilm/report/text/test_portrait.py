@@ -30,6 +30,14 @@ def test_levels_are_listed_and_a_range_is_a_range(result: WeekResult) -> None:
     assert portrait.power_said(steady, result.duration_s) == "about 100\u00a0W while it runs"
 
 
+def test_a_trace_for_hours_is_no_range(result: WeekResult) -> None:
+    size = np.where(np.arange(len(result.start_utc)) % 2, 0.002, 0.004)
+    size[0] = 9.0
+    traced = varying(result, size)
+    said = portrait.power_said(traced, result.duration_s)
+    assert said == "below 1\u00a0W most of the time, at most 900\u00a0W"
+
+
 def test_a_range_weighs_rows_by_how_long_they_stand(result: WeekResult) -> None:
     n = len(result.start_utc)
     size = np.where(np.arange(n) < n // 2, 1.0, 3.0)

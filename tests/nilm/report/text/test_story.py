@@ -143,11 +143,27 @@ def test_a_week_with_much_in_doubt_names_the_largest_doubt_first(result: WeekRes
     assert [a.sure for a in story.doubts(week)] == [0.3, 0.55]
     caution = story.cautions(week)[0].striptags().replace("\u00a0", " ")
     assert "76 % of the appliances' energy" in caution
-    assert f"{doubtful[2].name} (a guess, 15.0 kWh) and {doubtful[1].name} (a guess" in caution
+    assert f"most of all {doubtful[2].name} (15.0 kWh) and {doubtful[1].name} (20.0 kWh)." in caution
     lede = said(week)[2].replace("\u00a0", " ")
     assert lede.startswith("We are very sure of 2 of them, which hold 24 % of their energy (2 are a guess):")
     likely = replace(week, appliances=(*doubtful[:1], replace(doubtful[1], sure=0.7), *doubtful[2:]))
     assert "(1 is likely and 1 is a guess)" in said(likely)[2]
+    many = replace(
+        likely, appliances=tuple(replace(a, energy_kwh=30.0 * (a.sure < 0.5)) for a in likely.appliances)
+    )
+    caution = story.cautions(many)[0].striptags()
+    assert doubtful[1].name not in caution, "what is likely is no part of the share that is guessed"
+
+
+def test_a_doubt_that_many_share_is_said_once(result: WeekResult) -> None:
+    def shared(*doubts: str) -> story.SharedDoubt:
+        appliances = zip(result.appliances, doubts, strict=True)
+        return story.shared_doubt(
+            replace(result, appliances=tuple(replace(a, doubt=d, would_settle="wait") for a, d in appliances))
+        )
+
+    assert shared("it varies", "it varies", "it varies", "it is small") == (("it varies", "wait"), 3)
+    assert not shared("it varies", "it varies", "", "it is small")
 
 
 def test_what_is_left_over_is_a_caution_only_where_it_is_much(result: WeekResult) -> None:
