@@ -19,9 +19,9 @@ from nilm.disaggregate.estimate import (
     with_misfits_decoded,
     without_traces,
 )
-from nilm.disaggregate.feed_in import without_sunshine
-from nilm.disaggregate.generator import Generator
 from nilm.disaggregate.house_priors import StateEvidence
+from nilm.disaggregate.sun.feed_in import without_sunshine
+from nilm.disaggregate.sun.generator import Generator
 from nilm.disaggregate.varying import vary
 from nilm.results import FloatArray
 

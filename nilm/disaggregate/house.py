@@ -15,13 +15,13 @@ from lfm import (
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
-from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
-from nilm.disaggregate.generator import find_generator
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import (
     feeds_in,
 )
+from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator
+from nilm.disaggregate.sun.generator import find_generator
 from nilm.disaggregate.unfit_rows import states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nilm.disaggregate.generator import find_generator
+from nilm.disaggregate.sun.generator import find_generator
 from nilm.simulate import loads
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import observe, simulated_house

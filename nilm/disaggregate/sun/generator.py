@@ -3,7 +3,7 @@
 An inverter feeds in one fixed waveform s, against the voltage, times an amplitude a_n ≥ 0 that follows sun
 and clouds: X = ZW + a sᵀ, and no binary feature can follow a. It shows where nothing switches: there the
 change between two rows is a multiple of s, row after row for hours. Owns the shape s, the hours of daylight
-and the rows at which something else switches; how far it feeds in is `nilm.disaggregate.feed_in`.
+and the rows at which something else switches; how far it feeds in is `nilm.disaggregate.sun.feed_in`.
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,8 @@ import pytest
 
 from lfm import Solution
 from nilm.disaggregate.disaggregation import sizes
-from nilm.disaggregate.feed_in import completed, first_amplitude, with_generator, without_sunshine
-from nilm.disaggregate.generator import Generator, find_generator
+from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator, without_sunshine
+from nilm.disaggregate.sun.generator import Generator, find_generator
 from nilm.simulate.house import drop_rows, observe, simulated_house
 from nilm.simulate.solar import with_solar
 

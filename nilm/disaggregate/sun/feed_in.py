@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csc_array, eye_array, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
 from lfm import Solution
-from nilm.disaggregate.generator import METER_W, Generator
+from nilm.disaggregate.sun.generator import METER_W, Generator
 from nilm.results import FloatArray
 
 DRIFT = 0.01  # share of an appliance's size by which its activations differ
