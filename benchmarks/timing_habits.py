@@ -14,7 +14,7 @@ import numpy as np
 
 from nilm.appliances.energy_assigned import divided, energy_rightly_assigned
 from nilm.disaggregate.disaggregation import load_disaggregation
-from nilm.disaggregate.steps import FactoriseOptions, HopOptions, factorise_week, hop_week
+from nilm.disaggregate.steps import FactoriseOptions, PriorOptions, factorise_week, hop_week
 from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week
@@ -46,7 +46,7 @@ def found_power(paths: WeekPaths, table: WeekTable, at_s: np.ndarray) -> tuple[n
     names = {"house": paths.house, "week": str(paths.week)}
     factorised, hopped = paths.waveforms.with_suffix(".factorised.npz"), paths.waveforms.with_suffix(".npz")
     factorise_week(paths.waveforms, factorised, FactoriseOptions(), **names)
-    hop_week(factorised, hopped, HopOptions(), waveforms_path=paths.waveforms)
+    hop_week(factorised, hopped, PriorOptions(), waveforms_path=paths.waveforms)
     cpu_s = time.process_time() - begin
     found = load_disaggregation(hopped)
     voltage = table.voltage_v.mean(axis=0, dtype=np.float64)

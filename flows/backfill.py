@@ -1,7 +1,7 @@
 """The backfill flow: many weeks of many houses, on processes or a Dask cluster; one failing stops no other.
 
 A task is a whole week up to its solution, or its publication; both run on the workers, and the flow's own
-process only hands them out, in the order of `flows.turns`. So the outputs do not depend on where and when
+process only hands them out, in the order of `flows.job_order`. So the outputs do not depend on where and when
 each week was worked out, and a second worker counts (docs/decisions/0170-publish-on-workers.md).
 """
 
@@ -21,9 +21,9 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from flows.artifacts import progress, show_markdown
 from flows.failures import WeeksFailedError, in_words, note
+from flows.job_order import WORKERS_IMPORT, Job, JobOrder
 from flows.settings import Components, EstimatorChoice, Settings, Workers, load_settings
 from flows.tasks import finish_task, log_to_prefect, solve_task
-from flows.turns import WORKERS_IMPORT, Job, Turns
 from flows.weeks import places_of_houses
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
@@ -112,19 +112,19 @@ def _work_out(to_do: list[WeekPaths], settings: Settings, dask: str | None) -> d
     A process that is killed breaks its whole pool, and nobody knows which week was to blame. So the weeks
     that were lost are done again one at a time, in a new pool, before the others go on.
     """
-    turns = Turns(to_do)
+    order = JobOrder(to_do)
     with progress("backfill", 2 * len(to_do)) as show:
-        while not turns.over:
-            runner, room = _runner(dask, 1 if turns.suspects else settings.workers)
+        while not order.over:
+            runner, room = _runner(dask, 1 if order.suspects else settings.workers)
             with runner:
-                _hand_out(runner, room, turns, settings, show)
-    return turns.failures
+                _hand_out(runner, room, order, settings, show)
+    return order.failures
 
 
 def _hand_out(
     runner: TaskRunner[Any],
     room: Callable[[], int],
-    turns: Turns,
+    order: JobOrder,
     settings: Settings,
     show: Callable[[float, str], None],
 ) -> None:
@@ -135,10 +135,10 @@ def _hand_out(
     """
     running: dict[PrefectFuture[Any], Job] = {}
     finished: SimpleQueue[PrefectFuture[Any]] = SimpleQueue()
-    broken, suspected = False, bool(turns.suspects)
+    broken, suspected = False, bool(order.suspects)
     while True:
-        while not broken and len(running) < room() and (turns.suspects or not suspected):
-            job = turns.take()
+        while not broken and len(running) < room() and (order.suspects or not suspected):
+            job = order.take()
             if job is None:
                 break
             future = runner.submit(_TASKS[job.step], {"place": job.place, "settings": settings})
@@ -153,16 +153,16 @@ def _hand_out(
         job = running.pop(future)
         try:
             future.result()
-            turns.done(job)
+            order.done(job)
         except BrokenExecutor:
             broken = True
             log.warning("%s: the process that worked on it was killed", job.place)
-            turns.lost(job, "the process that worked on it was killed, twice; too little memory?")
+            order.lost(job, "the process that worked on it was killed, twice; too little memory?")
         except Exception as error:  # noqa: BLE001 - whatever stops one week must not stop the others
             reason = in_words(error)
             log.error("%s failed: %s", job.place, reason)
-            turns.done(job, reason)
-        show(turns.n_ended, f"{job.place} {_ENDED[job.step]}")
+            order.done(job, reason)
+        show(order.n_ended, f"{job.place} {_ENDED[job.step]}")
 
 
 class _Processes(ProcessPoolTaskRunner):

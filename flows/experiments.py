@@ -12,7 +12,7 @@ from flows.settings import Settings, load_settings
 from flows.tasks import log_to_prefect
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Scale
-from nilm.experiments.publish import chosen_experiments, run_experiment, write_index
+from nilm.experiments.write import chosen_experiments, run_experiment, write_index
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week, week_hours
 

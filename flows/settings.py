@@ -80,7 +80,7 @@ class Settings(BaseSettings):
 
     def pipeline(self, paths: WeekPaths) -> "WeekPipeline":
         """The pipeline of a house and week under these settings."""
-        from nilm.options import FactoriseOptions, HopOptions, PublishOptions, Sampling, WeekOptions
+        from nilm.options import FactoriseOptions, PriorOptions, PublishOptions, Sampling, WeekOptions
         from nilm.pipeline import WeekPipeline
 
         options = WeekOptions(
@@ -92,7 +92,7 @@ class Settings(BaseSettings):
                 edge_s=self.edge_s,
             ),
             FactoriseOptions(self.components, self.estimator, self.seed),
-            HopOptions(self.prior, self.seed),
+            PriorOptions(self.prior, self.seed),
             PublishOptions(self.tariff_per_kwh, self.currency, self.min_on_s, self.min_off_s, self.timezone),
         )
         return WeekPipeline(paths, options, self.workers or os.cpu_count() or 1)

@@ -63,7 +63,7 @@ class FactoriseOptions:
 
 
 @dataclass(frozen=True)
-class HopOptions:
+class PriorOptions:
     """How equivalent explanations are chosen between."""
 
     prior: str = "house"
@@ -106,5 +106,5 @@ class WeekOptions:
 
     sampling: Sampling = field(default_factory=Sampling)
     factorise: FactoriseOptions = field(default_factory=FactoriseOptions)
-    hop: HopOptions = field(default_factory=HopOptions)
+    hop: PriorOptions = field(default_factory=PriorOptions)
     publish: PublishOptions = field(default_factory=PublishOptions)

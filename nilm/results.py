@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from lfm.arrays import FloatArray
+
 TimeArray = NDArray[np.datetime64]
 
 
@@ -70,7 +71,7 @@ class Appliance:
 
 
 @dataclass(frozen=True)
-class Correction:
+class ShownCorrection:
     """What the hopper changed in one feature, in words and numbers."""
 
     appliance_id: str
@@ -189,7 +190,7 @@ class WeekResult:
     unexplained_kwh: float  # metered_kwh − Σ energy_kwh; may be negative
     tariff_per_kwh: float
     currency: str
-    corrections: tuple[Correction, ...]
+    corrections: tuple[ShownCorrection, ...]
     certainty: Certainty
     quality: Quality
     scores: Scores | None

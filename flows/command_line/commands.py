@@ -131,7 +131,7 @@ def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
 
 def backfill(options: argparse.Namespace) -> Lines:
     """Run the backfill flow and show its table, also when some weeks failed."""
-    from flows.turns import WORKERS_IMPORT
+    from flows.job_order import WORKERS_IMPORT
     from nilm.workers import copies_of_one
 
     settings = _settings(options)
@@ -164,7 +164,7 @@ def piano(options: argparse.Namespace) -> Lines:
 
 def experiments(options: argparse.Namespace) -> Lines:
     """Run the experiments flow."""
-    from nilm.experiments.publish import chosen_experiments
+    from nilm.experiments.write import chosen_experiments
 
     only = [name.strip() for name in options.only.split(",") if name.strip()]
     chosen_experiments(only)  # a wrong name is told before a server is started

@@ -54,12 +54,12 @@ def offer(
     codes: IntArray,
     costs: FloatArray,
     parents: IntArray,
-    passes: BoolArray,
+    skipped: BoolArray,
     n: int,
     code: int,
     cost: float,
     parent: int,
-    passed: bool,
+    skips: bool,
 ) -> int:
     """The length of the sorted beam, one hypothesis for each code, after a hypothesis was offered to it.
 
@@ -78,7 +78,7 @@ def offer(
     length = max(n, at + 1)
     while at > 0 and costs[at - 1] > cost:
         codes[at], costs[at] = codes[at - 1], costs[at - 1]
-        parents[at], passes[at] = parents[at - 1], passes[at - 1]
+        parents[at], skipped[at] = parents[at - 1], skipped[at - 1]
         at -= 1
-    codes[at], costs[at], parents[at], passes[at] = code, cost, parent, passed
+    codes[at], costs[at], parents[at], skipped[at] = code, cost, parent, skips
     return length

@@ -12,14 +12,14 @@ from lfm import CorrectionKind, Solution
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation
-from nilm.results import Correction
+from nilm.results import ShownCorrection
 
 Terms = tuple[tuple[int, float], ...]  # (feature of the baseline, coefficient)
 
 
 def corrections_in_words(
     hopped: Disaggregation, appliance_ids: Sequence[str], voltage_v: FloatArray
-) -> tuple[Correction, ...]:
+) -> tuple[ShownCorrection, ...]:
     """The changed features of a hopped week in words; ids in the order of its features, voltage_v (D,)."""
     before, after = hopped.baseline, hopped.solution
     watts_before = np.round(before.W @ voltage_v / len(voltage_v), 3)
@@ -31,7 +31,7 @@ def corrections_in_words(
             continue
         j = _counterpart(before, kind, on)
         found.append(
-            Correction(
+            ShownCorrection(
                 appliance_id=appliance_ids[k],
                 kind=kind.value,
                 words=_words(kind, float(watts_before[j]), float(watts_after[k]), on, feature),

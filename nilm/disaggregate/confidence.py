@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from lfm.arrays import FloatArray
 from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, log_odds, read_runs
-from nilm.results import FloatArray
 
 NEAREST = "log distance to the nearest other or sum or difference of two"
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Correction, CorrectionKind, Hop, Identifiability, LfmError, Pdc, Solution
+from lfm.arrays import FloatArray
 from nilm.disaggregate.run_evidence import Runs
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, canonical_json, read_npz, write_bytes
-from nilm.results import FloatArray
 
 _HEADER = "header"
 # Fields that the header holds as they are; the others are arrays, or are written out below.

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lfm
 from lfm import LfmError, Solution, diagnose
+from lfm.arrays import FloatArray
 from nilm.errors import NothingUsableError, OptionError
-from nilm.results import FloatArray
 
 Callback = Callable[[int, float], None]
 

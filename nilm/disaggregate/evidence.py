@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lfm import runs_of_ones
+from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import THRESHOLDS
-from nilm.results import FloatArray
 
 _SMALL = 1e-6  # keeps logarithms and ratios finite
 _MAD = 0.6745  # of a standard deviation: the median of the size of Gaussian noise

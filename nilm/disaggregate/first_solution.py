@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
+from lfm.arrays import FloatArray
 from nilm.disaggregate.estimate import (
     LEAST_CHANGE_A,
     SHAPES,
@@ -23,7 +24,6 @@ from nilm.disaggregate.house_priors import StateEvidence
 from nilm.disaggregate.sun.feed_in import without_sunshine
 from nilm.disaggregate.sun.generator import Generator
 from nilm.disaggregate.varying import vary
-from nilm.results import FloatArray
 
 # Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
 # those better than one, which proves nothing, so the residual may rise by the slack.
@@ -59,7 +59,7 @@ class RuleThresholds:
 RULE = RuleThresholds()
 
 
-class Way(NamedTuple):
+class EstimatorChoice(NamedTuple):
     """How rows are explained."""
 
     estimator: str
@@ -76,19 +76,19 @@ def fewer(components: int | str) -> int | str:
 def solve(
     X: FloatArray,
     gaps: NDArray[np.bool_],
-    way: Way,
+    how: EstimatorChoice,
     notes: list[str],
     *,
     least_change_a: float = LEAST_CHANGE_A,
 ) -> Solution:
     """The estimator's solution of X (N, D), repaired; smaller changes than `least_change_a` are noise."""
     solution = fit_estimator(
-        X, gaps, way.estimator, way.components, way.seed, way.callback, notes, least_change_a=least_change_a
+        X, gaps, how.estimator, how.components, how.seed, how.callback, notes, least_change_a=least_change_a
     )
     solution = without_traces(independent(solution, notes), notes)
     solution = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
     solution = with_misfits_decoded(solution, X)
-    if way.estimator == "switching":
+    if how.estimator == "switching":
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
     return solution
 
@@ -106,7 +106,7 @@ def explain(
     X: FloatArray,
     gaps: NDArray[np.bool_],
     voltage_v: FloatArray,
-    way: Way,
+    how: EstimatorChoice,
     notes: list[str],
     *,
     duration_s: FloatArray,
@@ -120,12 +120,12 @@ def explain(
     explain the week. The limits are in RULE.
     """
     nothing = np.zeros((0, X.shape[1]))
-    if way.estimator != SHAPES and (way.estimator != "auto" or not wanders(X, gaps)):
-        name = "switching" if way.estimator == "auto" else way.estimator
+    if how.estimator != SHAPES and (how.estimator != "auto" or not wanders(X, gaps)):
+        name = "switching" if how.estimator == "auto" else how.estimator
         words: list[str] = []
-        solution = solve(X, gaps, way._replace(estimator=name), words)
+        solution = solve(X, gaps, how._replace(estimator=name), words)
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
-        if way.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
+        if how.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
             notes.extend(words)
             return Explained(name, solution, None, nothing)
     found = vary(
@@ -133,7 +133,7 @@ def explain(
         gaps,
         voltage_v,
         duration_s=duration_s,
-        components=way.components,
+        components=how.components,
         feeds_in=feeds_in,
         notes=notes,
     )
@@ -167,7 +167,7 @@ def solve_beside(
     sun: Generator,
     loads: FloatArray,
     gaps: NDArray[np.bool_],
-    way: Way,
+    how: EstimatorChoice,
     notes: list[str],
 ) -> Solution:
     """The solution of `loads` (N, D), rows without what the generator feeds in.
@@ -181,7 +181,7 @@ def solve_beside(
     for along, least_change_a in VIEWS:
         words: list[str] = []
         seen = across + along * (loads - across)
-        solution = solve(seen, gaps, way, words, least_change_a=least_change_a)
+        solution = solve(seen, gaps, how, words, least_change_a=least_change_a)
         solution = without_sunshine(solution, sun)
         surprise = StateEvidence(gaps).value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
         found.append((surprise, solution, words))

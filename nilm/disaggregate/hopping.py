@@ -20,6 +20,7 @@ from lfm import (
     enumerate_candidates,
     find_signal,
 )
+from lfm.arrays import FloatArray
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES
@@ -29,7 +30,6 @@ from nilm.disaggregate.house_priors import SUNNY_W, Setting, feeds_in, most_plau
 from nilm.disaggregate.unfit_rows import rows_with_state
 from nilm.disaggregate.voltage_response import at_steady_voltage, per_row
 from nilm.options import check_prior
-from nilm.results import FloatArray
 from nilm.timeline import gaps_of_rows, row_durations
 
 MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`

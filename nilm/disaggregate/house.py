@@ -12,10 +12,11 @@ from lfm import (
     at_noise_floor,
     find_signal,
 )
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
-from nilm.disaggregate.first_solution import Way, explain, fewer, share_left_over, solve_beside
+from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import (
     feeds_in,
@@ -26,7 +27,7 @@ from nilm.disaggregate.unfit_rows import states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError
 from nilm.options import check_components, check_estimator
-from nilm.results import FloatArray, TimeArray
+from nilm.results import TimeArray
 from nilm.timeline import gaps_before, gaps_of_rows, row_durations, utc
 
 MIN_ROWS = 2
@@ -161,23 +162,23 @@ def factorise(
     feeding = feeds_in(X, V, gaps)
     mean_v = V.mean(axis=0)
     sun = find_generator(X, mean_v, gaps) if feeding else None
-    way = Way(name, components, seed, callback)
+    how = EstimatorChoice(name, components, seed, callback)
     if sun is not None:  # beside it appliances are on or off
         name = "switching" if name in ("auto", SHAPES) else name
-        way = Way(name, fewer(components), seed, callback)
+        how = EstimatorChoice(name, fewer(components), seed, callback)
     amplitude: FloatArray | None = None
     shapes = np.zeros((0, X.shape[1]))
     if sun is None:
         X = at_steady_voltage(X, V, gaps)
         length = row_durations(duration_s, interval_s, len(current))[fit_rows]
-        first = explain(X, gaps, mean_v, way, notes, duration_s=length, feeds_in=feeding)
+        first = explain(X, gaps, mean_v, how, notes, duration_s=length, feeds_in=feeding)
         name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
         if warm_start is not None and amplitude is None:
             solution = warmer(solution, X, warm_start, notes)
     else:
         amplitude = first_amplitude(X, sun, gaps)
         loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = solve_beside(sun, loads, gaps, way, notes)
+        solution = solve_beside(sun, loads, gaps, how, notes)
         solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
         unseen = sun.unseen_w > MUCH_UNSEEN_W

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import runs_of_ones
+from lfm.arrays import FloatArray
 from nilm.disaggregate.evidence import Fit
-from nilm.results import FloatArray
 
 RUN_EVIDENCE = (
     "log odds of its appliance",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm import versions
 from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.disaggregation import load_factorised, save_solution
@@ -21,10 +22,9 @@ from nilm.disaggregate.house import factorise
 from nilm.errors import InputFileError, NothingUsableError
 from nilm.files import digest, remove_stale
 from nilm.manifest import Step, record, why_redo
-from nilm.options import FactoriseOptions, HopOptions
+from nilm.options import FactoriseOptions, PriorOptions
 from nilm.recordings.tables import read_week
 from nilm.recordings.ukdale import Week, check_house
-from nilm.results import FloatArray
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def factorise_week(
     return out_path
 
 
-def hop_week(factorised_path: Path, out_path: Path, options: HopOptions, *, waveforms_path: Path) -> Path:
+def hop_week(factorised_path: Path, out_path: Path, options: PriorOptions, *, waveforms_path: Path) -> Path:
     """`out_path`, after it holds the week's `Disaggregation`: the most plausible equivalent solution."""
     inputs = {"factorised": digest(factorised_path), "waveforms": digest(waveforms_path)}
     step = Step("hop", inputs, asdict(options), versions.HOP)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import LfmError, ShapeDecoder, Solution, find_fans, join_machines, split_scales, split_track
+from lfm.arrays import FloatArray
 from nilm.disaggregate.estimate import LEAST_CHANGE_A, independent
 from nilm.errors import OptionError
-from nilm.results import FloatArray
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ Owns the check of the currents and voltages that a caller hands in, too.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
-from nilm.results import FloatArray
 
 MAX_DIRECTIONS = 24
 LEAST_SWING = 1e-5  # standard deviation of ℓ between rows, below which there is nothing to measure

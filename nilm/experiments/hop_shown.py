@@ -23,6 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
 import lfm
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import overlap_score
 from nilm.disaggregate import disaggregate
 from nilm.disaggregate.house_priors import house_priors
@@ -31,7 +32,7 @@ from nilm.report import when
 from nilm.report.figures import palette, strips
 from nilm.report.figures.panels import Panels
 from nilm.report.page import environment
-from nilm.results import Correction, FloatArray, TimeArray
+from nilm.results import ShownCorrection, TimeArray
 from nilm.simulate.house import House, observe, simulated_house
 
 SEEDS = tuple(range(100, 106))
@@ -219,7 +220,7 @@ def _pictures(
     pictures = []
     for n in sorted(changed, key=lambda n: -lines[n].gain)[:MOST_PICTURES]:
         line, (k, i, j) = lines[n], pairs[n]
-        correction = Correction(
+        correction = ShownCorrection(
             "", "", "", line.watts_before, line.watts_after, before.W[i], after.W[j], before.Z[:, i]
         )
         columns = (("before", before.Z[:, i]), ("after", after.Z[:, j]), ("truth", house.Z[:, k]))

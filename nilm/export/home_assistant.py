@@ -9,8 +9,9 @@ counted from the first published week on, whichever weeks are written.
 import numpy as np
 import pandas as pd
 
+from lfm.arrays import FloatArray
 from nilm.export.house_power import HousePower
-from nilm.results import FloatArray, TimeArray
+from nilm.results import TimeArray
 from nilm.timeline import J_PER_KWH
 
 _HOUR_NS = 3600 * 10**9

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings.ukdale import Week, check_house, parse_weeks
-from nilm.results import FloatArray, TimeArray
+from nilm.results import TimeArray
 from nilm.week.tables import POWER, UNEXPLAINED
 
 ALL, LATEST = "all", "latest"

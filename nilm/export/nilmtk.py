@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.export.house_power import HousePower
-from nilm.results import FloatArray
 from nilm.week.files import iso_utc
 from nilm.week.tables import UNEXPLAINED
 

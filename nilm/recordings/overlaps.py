@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nilm.recordings.tables import FloatArray, WeekTable
+from lfm.arrays import FloatArray
+from nilm.recordings.tables import WeekTable
 from nilm.timeline import GAP_S, seconds, utc
 
 _LEAST_S = 1e-3  # what is left of a row after a cut must be longer: times are kept to the microsecond

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 ComplexArray = NDArray[np.complex128]
 
 _N_HARMONICS = 4  # 1, 3, 5, 7, those that mains voltage has; one left out would pull at the fundamental

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week, channel_file, read_channel, read_labels, readings_between
 from nilm.results import TimeArray
 from nilm.timeline import seconds
-
-FloatArray = NDArray[np.float64]
 
 AGGREGATE_NAMES = frozenset({"aggregate", "mains", "site meter", "whole house"})
 

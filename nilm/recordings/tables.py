@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError
 from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
 from nilm.timeline import gaps_before, holes_before_s
 
 Float32Array = NDArray[np.float32]
-FloatArray = NDArray[np.float64]
 
 _SCALARS: dict[str, tuple[str, str]] = {
     "duration_s": ("s", "how long the row stands for, from start_utc on"),

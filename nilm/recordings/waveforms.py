@@ -22,6 +22,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray, IntArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings import quality
 from nilm.recordings.adaptive.probes import probe_grid, probe_samples
@@ -44,8 +45,6 @@ SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequenc
 FULL_SCALE = 1 - 2**-15
 BATCH_SAMPLES = 100_000  # in memory at a time, whatever the file's length and the interval
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 FlagArray = NDArray[np.uint16]
 
 

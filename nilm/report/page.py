@@ -28,7 +28,7 @@ from nilm.report.figures.panels import Panels
 from nilm.report.summary import WeekSummary, summary_of
 from nilm.report.text import portrait, story, words
 from nilm.report.thresholds import THRESHOLDS
-from nilm.results import Activation, Appliance, Correction, WeekResult
+from nilm.results import Activation, Appliance, ShownCorrection, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
 MOST_ACTIVATION_ROWS = 6_000
@@ -124,7 +124,7 @@ class Entry:
 class CorrectionView:
     """One correction with its drawings."""
 
-    correction: Correction
+    correction: ShownCorrection
     name: str
     style: palette.Style
     picture: Markup

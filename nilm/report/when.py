@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.results import Appliance, FloatArray, TimeArray, WeekResult
+from lfm.arrays import FloatArray
+from nilm.results import Appliance, TimeArray, WeekResult
 from nilm.timeline import GAP_S
 
 DAY_S = 86_400

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
-from nilm.simulate.loads import NOMINAL_HZ, FloatArray
+from nilm.simulate.loads import NOMINAL_HZ
 
 _PERIODS_S = ((400.0, 900.0), (2_000.0, 4_000.0), (18_000.0, 32_000.0))
 _PARTS = np.array([0.25, 0.35, 0.4])  # of the whole swing; they sum to 1, so the swing is never exceeded

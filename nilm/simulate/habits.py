@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
@@ -23,7 +24,6 @@ from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS
 from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.grid import Wander
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S, Rows
 from nilm.timeline import gaps_before, utc
 

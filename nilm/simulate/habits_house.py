@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.appliances.energy_assigned import divided
 from nilm.simulate.appliances.household import ALWAYS_ON, HEAT
 from nilm.simulate.habits import parts_of, read_habits
 from nilm.simulate.house import House
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S
 from nilm.timeline import seconds, utc
 

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm.arrays import BinaryArray
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.appliances.recorded import recorded_models
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
 from nilm.timeline import gaps_before
 

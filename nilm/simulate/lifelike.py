@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS, POWER, STANDBY, Draw, Model, corrected, pulsed
 from nilm.simulate.appliances.variation import by_demand, charging, chosen, falling, programme, wandering
 from nilm.simulate.house import FIRST_WEEK, House, column_of
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S, Clock, Rows, meals, thermostat
 
 _SIZE_SPREAD = 0.06

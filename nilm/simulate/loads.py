@@ -7,12 +7,10 @@ from the given voltage. Owns shapes only: when a load runs is `nilm.simulate.sch
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
-
-FloatArray = NDArray[np.float64]
 
 NOMINAL_V = 240.0
 NOMINAL_HZ = 50.0

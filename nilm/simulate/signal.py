@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
 from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.grid import Conditions, Mains
 from nilm.simulate.house import House, TimeArray, activation_factors
-from nilm.simulate.loads import NOMINAL_V, FloatArray
+from nilm.simulate.loads import NOMINAL_V
 from nilm.simulate.schedules import runs
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.grid import Wander
 from nilm.simulate.house import House
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import DAY_S
 
 PEAK_W = 2500.0

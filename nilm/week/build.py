@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.activations import ENERGY_DECIMALS, ActivationOptions, energy_kwh
 from nilm.appliances.analyst import AnalystNotes
 from nilm.appliances.build import (
@@ -34,8 +34,6 @@ from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, TimeArray, WeekResult
 from nilm.timeline import gaps_before
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from flows.backfill import BackfillError, _hand_out, backfill
+from flows.job_order import JobOrder
 from flows.settings import load_settings
-from flows.turns import Turns
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
@@ -101,7 +101,7 @@ class _Cluster:
 
 def test_a_worker_that_joins_late_gets_work_before_the_first_job_has_ended() -> None:
     cluster = _Cluster()
-    turns = Turns([WeekPaths(Path("data"), f"house_{n}", Week(2015, 1), Path("outputs")) for n in (1, 2)])
+    turns = JobOrder([WeekPaths(Path("data"), f"house_{n}", Week(2015, 1), Path("outputs")) for n in (1, 2)])
     handing_out = threading.Thread(
         target=_hand_out,
         args=(cluster, cluster.room, turns, load_settings(), lambda *_: None),

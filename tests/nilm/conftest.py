@@ -15,7 +15,7 @@ from nilm.disaggregate.evidence import EVIDENCE
 from nilm.disaggregate.run_evidence import Runs
 from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.files import write_json
-from nilm.options import FactoriseOptions, HopOptions, PublishOptions
+from nilm.options import FactoriseOptions, PriorOptions, PublishOptions
 from nilm.paths import WeekPaths
 from nilm.recordings.quality import Flag, week_quality
 from nilm.recordings.tables import WeekTable, write_week
@@ -112,7 +112,7 @@ class WeekOnDisk:
         """Factorise and hop."""
         factorised, hopped = self.solutions / "factorised.npz", self.solutions / "hopped.npz"
         factorise_week(self.waveforms, factorised, FactoriseOptions(), house=self.name, week=self.week)
-        hop_week(factorised, hopped, HopOptions(), waveforms_path=self.waveforms)
+        hop_week(factorised, hopped, PriorOptions(), waveforms_path=self.waveforms)
 
     def publish(self, options: PublishOptions | None = None) -> Path:
         """The report, made."""

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 from scipy.stats import norm
 
+from lfm.arrays import FloatArray
 from nilm.results import Activation
-
-FloatArray = NDArray[np.float64]
 
 N_BINS = 12  # of the day; a bin is two hours
 _DAY_S = 86_400.0

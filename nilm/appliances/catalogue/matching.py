@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm.arrays import FloatArray
 from nilm.appliances.catalogue.habits import habit_nats
 from nilm.appliances.catalogue.records import (
     NEW_APPLIANCE,
@@ -27,8 +27,6 @@ from nilm.appliances.catalogue.resemblance import Model, Past, past_of, same_nat
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import Week
-
-FloatArray = NDArray[np.float64]
 
 _NO_NAMES: Mapping[str, str] = {}
 

@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.catalogue.habits import Habits
 from nilm.appliances.measures import resample_cycle
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import Week
-
-FloatArray = NDArray[np.float64]
 
 SUMMARY_POINTS = 64  # of a waveform in a summary: 31 harmonics
 

@@ -14,15 +14,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
+from lfm.arrays import FloatArray
 from nilm.appliances.catalogue.habits import HabitModel, Habits, habit_nats, log_ratio, pooled
 from nilm.appliances.catalogue.records import Look, Sighting, Wander, shape_distance, unit_shape
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
 from nilm.appliances.thresholds import THRESHOLDS
-
-FloatArray = NDArray[np.float64]
 
 _SMALLEST_A = 1e-6
 # Words of submeters and analysts that say nothing of which appliance it is.

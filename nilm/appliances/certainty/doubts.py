@@ -6,9 +6,9 @@ piece speaks most against an appliance is found by `nilm.disaggregate.confidence
 
 from typing import NamedTuple
 
+from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.confidence import strongest_doubt
-from nilm.results import FloatArray
 
 VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
 _SURE = ((THRESHOLDS.very_sure, VERY_SURE), (THRESHOLDS.likely, LIKELY), (0.0, GUESS))

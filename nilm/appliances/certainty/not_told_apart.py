@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm import Pdc
+from lfm.arrays import FloatArray
 from nilm.appliances.inrush import Start, start_apart
 from nilm.appliances.thresholds import THRESHOLDS
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.disaggregate.evidence import EVIDENCE
-
-FloatArray = NDArray[np.float64]
 
 SAME, MIXED, TOGETHER, DRIFT, VARY = "same current", "mixed up", "always together", "drift", "vary alike"
 _DRIFT_COLUMN = EVIDENCE.index("log drift of its size between runs")

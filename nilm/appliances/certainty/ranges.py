@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.appliances.activations import ENERGY_DECIMALS
-from nilm.results import FloatArray
 
 
 class EnergyRange(NamedTuple):

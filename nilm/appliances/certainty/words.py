@@ -8,6 +8,7 @@ and of what would settle it. The mathematics is `lfm.diagnose`; which appliances
 from collections.abc import Sequence
 
 from lfm import Pdc
+from lfm.arrays import FloatArray
 from nilm.appliances.certainty.left_over import left_over_words
 from nilm.appliances.certainty.not_told_apart import (
     DRIFT,
@@ -22,7 +23,7 @@ from nilm.appliances.certainty.not_told_apart import (
 from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
 from nilm.appliances.inrush import Start
 from nilm.disaggregate.disaggregation import Disaggregation
-from nilm.results import Certainty, FloatArray, NotToldApart
+from nilm.results import Certainty, NotToldApart
 
 MAX_SENTENCES = 12  # a page lists this many dependencies, the most telling first
 

@@ -14,8 +14,8 @@ from scipy.sparse import coo_array, csc_array, eye_array, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
 from lfm import Solution
+from lfm.arrays import FloatArray
 from nilm.disaggregate.sun.generator import METER_W, Generator
-from nilm.results import FloatArray
 
 DRIFT = 0.01  # share of an appliance's size by which its activations differ
 SAME_EDGE = 0.03  # relative difference across the shape of two switches of one appliance

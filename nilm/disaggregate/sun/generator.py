@@ -9,12 +9,8 @@ and the rows at which something else switches; how far it feeds in is `nilm.disa
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.arrays import BinaryArray
-from nilm.results import FloatArray
-
-BoolArray = NDArray[np.bool_]
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 
 METER_W = 5.0  # a change from row to row that is neither noise
 LEAST_STEP = 0.004  # nor, as a share of the power along s, what the voltage does to loads

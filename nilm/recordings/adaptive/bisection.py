@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from lfm.arrays import FloatArray, IntArray
 
 # How much the states at two instants (n,) and (n,) differ, in units of what counts as a difference.
 Difference = Callable[[IntArray, IntArray], FloatArray]

@@ -8,13 +8,10 @@ something changed.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from nilm.recordings.flac.windows import BLOCK
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 POINTS = 128  # of a probe's cycle
 _TURNS = 64  # points of a cycle from which the voltage's phase is taken

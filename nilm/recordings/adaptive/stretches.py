@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from lfm.arrays import FloatArray
 
 FRAME_S = 0.256  # a FLAC frame of 4,096 samples: a window that starts with one needs no other
 SETTLE_S = 1.0  # an inrush is over by then; changes that follow within it belong to the same switch

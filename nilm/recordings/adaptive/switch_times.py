@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from nilm.recordings.adaptive import probes
-from nilm.recordings.adaptive.bisection import IntArray, find_changes
+from nilm.recordings.adaptive.bisection import find_changes
 from nilm.recordings.adaptive.stretches import switches
 from nilm.recordings.adaptive.wander import Wander
 from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.ukdale import Calibration
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Read = Callable[[IntArray, int], FloatArray]  # first samples (R,), how many → samples (R, S, 2)
 
 PIECE_EDGES = 2.56  # a piece of this many edge_s is read whole: at 0.1 s a FLAC frame, decoded anyway

@@ -8,11 +8,10 @@ a file is `nilm.recordings.flac.windows`'.
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 
 Bytes = NDArray[np.uint8]
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 PADDING = 256  # bytes that must follow a frame in memory: no damage may lead the decoder out of it
 INDEPENDENT, LEFT_SIDE, RIGHT_SIDE, MID_SIDE = 1, 8, 9, 10  # how two channels are coded

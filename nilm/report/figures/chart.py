@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from lfm.arrays import FloatArray
 from nilm.report.figures.palette import Style, style_of
 from nilm.report.when import Window, binned
-from nilm.results import FloatArray, WeekResult
+from nilm.results import WeekResult
 
 MOST_LAYERS = 8  # more would share hues, and no eye follows more layers
 BIN_S = 120

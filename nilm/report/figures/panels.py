@@ -9,9 +9,10 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lfm.arrays import FloatArray
 from nilm.report.figures.palette import style_of
 from nilm.report.figures.svg import MUTED, RULE, drawing, hue_for_matplotlib, new_figure, svg_of
-from nilm.results import Appliance, Correction, FloatArray
+from nilm.results import Appliance, ShownCorrection
 
 _SIZE = (340, 230)
 _MOST_POINTS = 160  # a figure this small cannot show more of a cycle
@@ -99,7 +100,7 @@ class Panels:
                 text=f"V-I trajectory over one mains cycle; power factor {appliance.power_factor:.2f}.",
             )
 
-    def before_after(self, correction: Correction, *, who: str, colour: int, name: str) -> Markup:
+    def before_after(self, correction: ShownCorrection, *, who: str, colour: int, name: str) -> Markup:
         """The feature's current before the correction, dashed, and after it."""
         currents = (correction.current_before_a, correction.current_after_a)
         with drawing():

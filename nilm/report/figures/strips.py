@@ -10,11 +10,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.appliances.naming import duration_words
 from nilm.report.figures.palette import style_of
 from nilm.report.text import words
 from nilm.report.when import DAY_S, Hours, Timed, Window
-from nilm.results import Appliance, FloatArray
+from nilm.results import Appliance
 from nilm.timeline import GAP_S
 
 _CELL, _LEFT, _TOP = 12, 44, 14

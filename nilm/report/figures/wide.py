@@ -10,11 +10,12 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
+from lfm.arrays import FloatArray
 from nilm.report.figures.chart import Layer
 from nilm.report.figures.palette import Style
 from nilm.report.figures.svg import GROUND, MUTED, TEXT, drawing, hue_for_matplotlib, new_figure, svg_of
 from nilm.report.when import DAY_S, Window, binned
-from nilm.results import FloatArray, WeekResult
+from nilm.results import WeekResult
 
 BIN_S = 3600  # hourly means: the figure is for paper, and for pages without script
 WIDE = (1040, 340)

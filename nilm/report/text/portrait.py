@@ -5,6 +5,7 @@ Owns these words. The numbers come from the result, the hours from `when`.
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.appliances.activations import activations_per_day
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
@@ -12,7 +13,7 @@ from nilm.appliances.thresholds import THRESHOLDS as OF_APPLIANCES
 from nilm.report.text import words
 from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import Hours, Window
-from nilm.results import Appliance, FloatArray
+from nilm.results import Appliance
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the evening")

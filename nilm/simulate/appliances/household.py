@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.simulate import loads
 from nilm.simulate.appliances.variation import Variation
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import Habit, always, heated, meals, thermostat
 
 Draw = Callable[[FloatArray, float, np.random.Generator], FloatArray]  # (voltage_v, watts, rng) → current_a

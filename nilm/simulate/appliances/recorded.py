@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from lfm.arrays import FloatArray
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import RECORDED, STANDBY, Draw, Model
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.schedules import meals
 
 _FIELDS = ("appliance", "current_a", "voltage_v")

@@ -7,11 +7,10 @@ load is on is `nilm.simulate.schedules`.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.simulate.schedules import Clock, Rows, runs
 
-FloatArray = NDArray[np.float64]
 Variation = Callable[
     [Rows, Clock, np.random.Generator], FloatArray
 ]  # (N,) factors; they count where it is on

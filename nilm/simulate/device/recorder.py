@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from lfm.arrays import FloatArray
 from nilm.files import atomic_path
 from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.ukdale import HOUR_S, Calibration
@@ -18,7 +19,6 @@ from nilm.simulate.device.flac import BITS, FULL_SCALE, Samples, write_sparse
 from nilm.simulate.device.windows import windows_read
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.grid import Conditions
-from nilm.simulate.loads import FloatArray
 from nilm.simulate.signal import Signal
 
 RATE_HZ = 16_000

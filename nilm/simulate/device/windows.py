@@ -8,11 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nilm.recordings.adaptive.bisection import IntArray
+from lfm.arrays import FloatArray, IntArray
 from nilm.recordings.ukdale import Calibration
 from nilm.recordings.waveforms import Sampling, plain_grid, rows_to_measure
 from nilm.simulate.device.flac import FULL_SCALE, Samples
-from nilm.simulate.loads import FloatArray
 
 
 def windows_read(

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from nilm.appliances.measures import FloatArray, kind_of_load, measure_waveform, resample_cycle
+from lfm.arrays import FloatArray
+from nilm.appliances.measures import kind_of_load, measure_waveform, resample_cycle
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.house import simulated_house

@@ -9,7 +9,7 @@ from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, wri
 from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
 from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
-from nilm.options import FactoriseOptions, HopOptions
+from nilm.options import FactoriseOptions, PriorOptions
 from nilm.recordings.tables import read_week, write_week
 
 
@@ -31,7 +31,7 @@ def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
     week = ingested_week(tmp_path, n_appliances=5, missing=range(100, 130), clipped=(700,))
     factorised = factorise(week)
     hopped_path = week.solutions / "hopped.npz"
-    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    hop_week(factorised, hopped_path, PriorOptions(), waveforms_path=week.waveforms)
     hopped = load_disaggregation(hopped_path)
     rows = np.delete(np.arange(len(week.house.Z)), range(100, 130))[hopped.row]
     order = [week.house.Z[rows, k].tobytes() for k in range(5)]
@@ -40,13 +40,13 @@ def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
     assert hopped.at_noise_floor
     stamps = {p: p.stat().st_mtime_ns for p in week.solutions.iterdir()}
     factorise(week)
-    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    hop_week(factorised, hopped_path, PriorOptions(), waveforms_path=week.waveforms)
     assert {p: p.stat().st_mtime_ns for p in week.solutions.iterdir()} == stamps
     before = hopped_path.read_bytes()
     hopped_path.unlink()
-    hop_week(factorised, hopped_path, HopOptions(), waveforms_path=week.waveforms)
+    hop_week(factorised, hopped_path, PriorOptions(), waveforms_path=week.waveforms)
     assert hopped_path.read_bytes() == before
-    hop_week(factorised, hopped_path, HopOptions(prior="paper"), waveforms_path=week.waveforms)
+    hop_week(factorised, hopped_path, PriorOptions(prior="paper"), waveforms_path=week.waveforms)
     assert "paper" in load_disaggregation(hopped_path).priors
 
 
@@ -83,7 +83,7 @@ def test_a_solution_of_other_waveforms_is_refused(tmp_path: Path, ingested_week:
     factorised = factorise(week)
     write_week(week.waveforms, read_week(week.waveforms).take(np.arange(50)))
     with pytest.raises(InputFileError, match="factorise the week again"):
-        hop_week(factorised, week.solutions / "hopped.npz", HopOptions(), waveforms_path=week.waveforms)
+        hop_week(factorised, week.solutions / "hopped.npz", PriorOptions(), waveforms_path=week.waveforms)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_solution_of_other_waveforms_is_refused(tmp_path: Path, ingested_week:
         (lambda: FactoriseOptions(components=0), "components"),
         (lambda: FactoriseOptions(estimator="best"), "estimator"),
         (lambda: FactoriseOptions(seed=-1), "seed"),
-        (lambda: HopOptions(prior="none"), "prior"),
-        (lambda: HopOptions(seed=-1), "seed"),
+        (lambda: PriorOptions(prior="none"), "prior"),
+        (lambda: PriorOptions(seed=-1), "seed"),
     ],
 )
 def test_options_out_of_range_are_refused_when_made(make: Callable[[], object], words: str) -> None:

@@ -15,9 +15,9 @@ from nilm.results import (
     ApplianceScore,
     CatalogueChanges,
     Certainty,
-    Correction,
     Quality,
     Scores,
+    ShownCorrection,
     WeekResult,
 )
 from nilm.simulate.house import simulated_house
@@ -82,7 +82,7 @@ def make_week(
     metered = explained + rng.normal(12, 6, size=len(Z))
     metered_kwh = round(float(metered.sum() * house.interval_s / 3.6e6), 6)
     corrections = [
-        Correction(
+        ShownCorrection(
             appliance_id=appliances[k].appliance_id,
             kind=appliances[k].correction,
             words=words,

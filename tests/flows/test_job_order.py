@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.turns import Job, Turns
+from flows.job_order import Job, JobOrder
 from nilm.paths import WeekPaths
 from nilm.recordings.ukdale import Week
 
@@ -18,7 +18,7 @@ def _places(**weeks: int) -> list[WeekPaths]:
     ]
 
 
-def _work_off(turns: Turns, *, slots: int, rng: random.Random, fails: float, lost: float) -> list[Job]:
+def _work_off(turns: JobOrder, *, slots: int, rng: random.Random, fails: float, lost: float) -> list[Job]:
     """The jobs in the order in which they ended well, with `slots` running at a time and ending at random."""
     running: list[Job] = []
     ended = []
@@ -42,7 +42,7 @@ def _work_off(turns: Turns, *, slots: int, rng: random.Random, fails: float, los
 def test_every_week_ends_published_in_order_or_failed(seed: int) -> None:
     rng = random.Random(seed)
     places = _places(house_1=5, house_2=3, house_3=1)
-    turns = Turns(places)
+    turns = JobOrder(places)
     fails, lost = rng.choice([(0.0, 0.0), (0.2, 0.0), (0.0, 0.3), (0.2, 0.3)])
     ended = _work_off(turns, slots=rng.randint(1, 4), rng=rng, fails=fails, lost=lost)
 
@@ -60,7 +60,7 @@ def test_every_week_ends_published_in_order_or_failed(seed: int) -> None:
 
 def test_a_week_is_published_before_another_is_solved() -> None:
     one, two, three = _places(house_1=3)
-    turns = Turns([one, two, three])
+    turns = JobOrder([one, two, three])
     assert (turns.take(), turns.take()) == (Job("solve", one), Job("solve", two))
     turns.done(Job("solve", two))
     assert turns.take() == Job("solve", three)  # the second waits for the first
@@ -72,7 +72,7 @@ def test_a_week_is_published_before_another_is_solved() -> None:
 
 
 def test_houses_are_worked_off_side_by_side() -> None:
-    turns = Turns(_places(house_1=2, house_2=2))
+    turns = JobOrder(_places(house_1=2, house_2=2))
     taken = [turns.take() for _ in range(4)]
     assert [str(job.place) for job in taken if job] == [
         "house_1 2015-wk01",
@@ -89,7 +89,7 @@ def test_houses_are_worked_off_side_by_side() -> None:
 
 def test_a_failed_week_does_not_hold_up_the_next() -> None:
     one, two = _places(house_1=2)
-    turns = Turns([one, two])
+    turns = JobOrder([one, two])
     for place in (one, two):
         assert turns.take() == Job("solve", place)
     turns.done(Job("solve", two))
@@ -100,7 +100,7 @@ def test_a_failed_week_does_not_hold_up_the_next() -> None:
 
 def test_a_week_that_loses_its_process_twice_has_failed() -> None:
     (one,) = _places(house_1=1)
-    turns = Turns([one])
+    turns = JobOrder([one])
     job = turns.take()
     assert job is not None
     turns.lost(job, "killed")
@@ -111,7 +111,7 @@ def test_a_week_that_loses_its_process_twice_has_failed() -> None:
     assert turns.failures == {one: "killed"}
 
 
-def _takes(turns: Turns, *, slots: int, seconds: dict[str, float]) -> float:
+def _takes(turns: JobOrder, *, slots: int, seconds: dict[str, float]) -> float:
     """How long a backfill takes on workers that never wait for anything but their turn."""
     now = 0.0
     running: list[tuple[float, Job]] = []
@@ -129,8 +129,8 @@ def _takes(turns: Turns, *, slots: int, seconds: dict[str, float]) -> float:
 @pytest.mark.parametrize("weeks", [4, 20])
 def test_the_order_lets_two_workers_be_faster_than_one(weeks: int, solve: float, publish: float) -> None:
     seconds = {"solve": solve, "publish": publish}
-    one = _takes(Turns(_places(house_1=weeks)), slots=1, seconds=seconds)
-    two = _takes(Turns(_places(house_1=weeks)), slots=2, seconds=seconds)
+    one = _takes(JobOrder(_places(house_1=weeks)), slots=1, seconds=seconds)
+    two = _takes(JobOrder(_places(house_1=weeks)), slots=2, seconds=seconds)
     assert one == weeks * (solve + publish)
     # A second worker does not shorten the line of publications, which begins with the first week solved.
     best = max(one / 2, solve + weeks * publish)

@@ -26,7 +26,7 @@ class Job:
     place: WeekPaths
 
 
-class Turns:
+class JobOrder:
     """What is still to be done of some weeks, those of a house in order of time; `failures` says what failed.
 
     Call `take` for a job, and `done` or `lost` when it has ended, all in one thread.

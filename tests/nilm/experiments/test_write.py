@@ -8,7 +8,7 @@ import pytest
 from nilm.errors import OptionError
 from nilm.experiments import fig1, fig3, theorems
 from nilm.experiments.outcome import Scale
-from nilm.experiments.publish import _cell, chosen_experiments, run_experiment, write_index
+from nilm.experiments.write import _cell, chosen_experiments, run_experiment, write_index
 from nilm.report.figures.svg import inline_svg
 
 
