@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nilm.disaggregate import disaggregate
-from nilm.disaggregate.varying import vary
+from nilm.disaggregate.varying import _in_units, vary
 
 D = 64
 V = 325 * np.sin(2 * np.pi * np.arange(D) / D)
@@ -91,3 +91,11 @@ def test_a_capacitor_draws_no_watts_and_takes_none() -> None:
     X += 0.01 * np.random.default_rng(6).standard_normal((N, D))
     found = disaggregate(X, V, estimator="shapes")
     assert found.watts.max() == pytest.approx(300, rel=0.03)
+
+
+def test_a_load_that_runs_for_an_hour_a_week_is_on_for_an_hour() -> None:
+    power_w = np.full(5000, 0.5)  # what other loads leak into its track
+    power_w[100:130] = 800.0 + np.arange(30)
+    mean, size = _in_units(power_w, np.full(5000, 120.0))
+    assert np.flatnonzero(size).tolist() == list(range(100, 130))
+    assert mean == pytest.approx(814.5)
