@@ -37,6 +37,11 @@ NODES_BESIDE_VARYING = 3_000
 # These decide a row's states together with those of the rows around it; to repair rows one by one, as a
 # tolerant hop does, would undo that.
 DECODED_IN_TIME = ("switching", SHAPES)
+REACTIVE = 0.1  # power factor: a current with less draws no real power, give or take its phase
+GIVES_WORDS = (
+    "A feature comes out with {:.0f} W, though nothing in this house feeds in: the estimator is wrong there, "
+    "and so is whatever runs against it."
+)
 REPAIRED_WORDS = "The hop also repaired rows: ‖X − ZW‖ went from {:.3g} to {:.3g} A."
 
 
@@ -123,6 +128,9 @@ def hop_house(
             left_over=repaired.get("left_over", whole.left_over),
         )
     )
+    gives = np.zeros(len(watts), bool) if whole.feeds_in else _gives_power(W, mean_v)
+    if gives.any():
+        notes.append(GIVES_WORDS.format(float(watts[gives].min())))
     seen_in_fit = whole_current[rows]
     before, after = (
         float(np.linalg.norm(seen_in_fit - (sizes(s.Z, amplitude) @ s.W)[fitted]))
@@ -134,7 +142,7 @@ def hop_house(
         diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
         watts=watts,
         evidence=judged.evidence,
-        sure=judged.sure,
+        sure=np.where(gives, 0.0, judged.sure),
         runs=judged.runs.among(np.flatnonzero(fitted)),
         left_w=left_w,
         priors=words,
@@ -180,6 +188,12 @@ def _with_varying(found: Hop, solution: Solution) -> Hop:
             ),
         ),
     )
+
+
+def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
+    """(K,) which waveforms W (K, D) feed in, by more than a reactive current does that is slightly off."""
+    apparent = np.linalg.norm(W, axis=1) * np.linalg.norm(voltage_v)
+    return np.asarray(W @ voltage_v < -REACTIVE * apparent)
 
 
 def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:

@@ -204,3 +204,20 @@ def test_the_estimators_answer_is_not_hopped(estimator: str, monkeypatch: pytest
         monkeypatch.setattr(f"lfm.hopper.hop.{name}", refuse)
     found = factorise(X, HOUSE.voltage_v, gap_before=HOUSE.gap_before, estimator=estimator, components=6)
     assert found.baseline.K > 1
+
+
+def test_a_feature_that_gives_power_in_a_house_that_does_not_is_never_sure() -> None:
+    voltage = 325 * np.sin(2 * np.pi * np.arange(64) / 64)
+    heater = voltage / np.mean(voltage**2)
+    rng = np.random.default_rng(5)
+    Z = np.column_stack([np.ones(600, np.uint8), rng.random(600) < 0.9, rng.random(600) < 0.2])
+    W = np.array([-677.0, 771.0, 90.0])[:, None] * heater
+    rows = Z @ W + 0.01 * rng.standard_normal((600, 64)) + 800 * heater * (1 - Z[:, 1:2])
+    estimate = factorise(rows, voltage, gap_before=np.arange(600) == 0)
+    wrong = replace(estimate, baseline=Solution(Z.astype(np.uint8), W), row=np.arange(600), amplitude=None)
+    wrong = replace(wrong, in_fit=np.ones(600, bool), feeds_in=False)
+    found = hop_house(wrong, rows, voltage, gap_before=np.arange(600) == 0, prior="paper")
+    gives = found.watts < -10
+    assert gives.any()
+    assert (found.sure[gives] == 0).all()
+    assert any("though nothing in this house feeds in" in note for note in found.notes)
