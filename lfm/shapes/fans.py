@@ -28,6 +28,11 @@ def find_fans(shapes: FloatArray) -> list[IntArray]:
     list of arrays of int
         Places in `shapes`, along the fan; each shape is in at most one.
 
+    Raises
+    ------
+    InvalidInputError
+        Where the shapes are not a matrix of finite numbers.
+
     Examples
     --------
     >>> import numpy as np

@@ -31,6 +31,12 @@ def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: floa
     -------
     array of int, shape (K,)
 
+    Raises
+    ------
+    InvalidInputError
+        Where tracks has no rows or is not finite, gap_before is not one boolean per row, or resolution is
+        negative.
+
     Examples
     --------
     >>> import numpy as np

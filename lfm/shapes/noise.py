@@ -45,6 +45,11 @@ def find_signal(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0)
     Signal
         `basis` (D, r), orthonormal, and `noise`, the standard deviation of one entry of X.
 
+    Raises
+    ------
+    InvalidInputError
+        Where X is empty or not finite, gap_before is not one boolean per row, or min_noise is negative.
+
     Examples
     --------
     >>> import numpy as np
@@ -100,6 +105,11 @@ def at_noise_floor(residual: FloatArray, noise: float) -> bool:
     -------
     bool
         False where any of 50 stretches, or any direction, holds more than noise makes of it.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the residual is not a matrix of finite numbers, or noise is negative or not finite.
 
     Examples
     --------

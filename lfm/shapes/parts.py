@@ -55,6 +55,12 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
     Parts
         `size` (P,), `on` (N, P) and `left` (N,): track = on @ size + left.
 
+    Raises
+    ------
+    InvalidInputError
+        Where the track is empty or not finite, gap_before is not one boolean per row, or resolution is not
+        above 0.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,12 @@ def split_scales(
     list of arrays of shape (N,)
         Their sum is `track`; a list of one where the track has one scale.
 
+    Raises
+    ------
+    InvalidInputError
+        Where track or duration is not one finite number per row, a duration is not above 0, or resolution or
+        pause is out of its range.
+
     Examples
     --------
     >>> import numpy as np

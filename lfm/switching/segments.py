@@ -176,6 +176,11 @@ def level_changes(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.
         Root mean square of the change over the D entries, in order of time; M is 0 where nothing ever changes
         and at most N − 1. There is no change across a gap.
 
+    Raises
+    ------
+    InvalidInputError
+        Where X is empty or not finite, or gap_before is not one boolean per row.
+
     Examples
     --------
     >>> import numpy as np

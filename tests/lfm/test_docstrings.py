@@ -37,6 +37,7 @@ def test_the_docstring_has_its_sections(name: str) -> None:
             if parameter.default is not parameter.empty:
                 assert "default" in said[name].lower() or "optional" in said[name], name
         assert "Returns\n-------" in text
+        assert "Raises\n------" in text
     elif not issubclass(found, Exception | enum.Enum | lfm.Prior):
         assert "Parameters\n----------" in text or "Attributes\n----------" in text
     assert "decision" not in text  # a reader of the API has no decisions at hand

@@ -39,6 +39,11 @@ def merge_twins(solution: Solution, X: ArrayLike, *, tolerance: float, slack: fl
     Solution
         With fewer features where twins were joined; the others keep their order.
 
+    Raises
+    ------
+    InvalidInputError
+        Where X does not have the solution's shape, or tolerance or slack is negative or not finite.
+
     Examples
     --------
     One feature that was taken for two:
