@@ -145,12 +145,25 @@ def _calls() -> dict[str, Call]:
     gaussian = [lfm.GaussianW(1.0)]
     return {
         **{name: fit(name) for name in _ESTIMATORS},
+        "ShapeDecoder positive": lambda s, _, r: lfm.ShapeDecoder(positive=s(np.ones(3))).fit(_problem(r)[2]),
+        "ShapeDecoder duration": lambda s, _, r: lfm.ShapeDecoder().fit(
+            _problem(r)[2], duration=s(np.ones(12))
+        ),
         "Solution Z": lambda s, _, r: lfm.Solution(s(_problem(r)[0]), _problem(r)[1]),
         "Solution W": lambda s, _, r: solution(r, s),
         "decode_rows": decoded,
         "hop": lambda s, _, r: lfm.hop(solution(r, s), priors=gaussian, rng=r, n_steps=10),
         "hop X": lambda s, _, r: lfm.hop(
             solution(r), priors=gaussian, rng=r, n_steps=10, X=s(_problem(r)[2])
+        ),
+        "hop_tolerantly": lambda s, _, r: lfm.hop_tolerantly(
+            solution(r, s), X=_problem(r)[2], priors=gaussian, rng=r
+        ),
+        "hop_tolerantly X": lambda s, _, r: lfm.hop_tolerantly(
+            solution(r), X=s(_problem(r)[2]), priors=gaussian, rng=r
+        ),
+        "hop_tolerantly residual_tolerance": lambda _, x, r: lfm.hop_tolerantly(
+            solution(r), X=_problem(r)[2], priors=gaussian, rng=r, residual_tolerance=x
         ),
         "hop gamma": lambda _, x, r: lfm.hop(solution(r), priors=gaussian, rng=r, n_steps=10, gamma=x),
         "hop beta": lambda _, x, r: lfm.hop(solution(r), priors=gaussian, rng=r, n_steps=10, beta=x),
