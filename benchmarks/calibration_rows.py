@@ -122,9 +122,9 @@ def together(weeks: list[Judged]) -> Judged:
     return Judged(**joined)
 
 
-def judge(week: TrueWeek) -> Judged:
-    """A week solved, and its features against the truth."""
-    found = disaggregate(
+def solved(week: TrueWeek) -> Disaggregation:
+    """The week's rows, disaggregated by the estimator that the week names."""
+    return disaggregate(
         week.current_a,
         week.voltage_v,
         start_utc=week.start_utc,
@@ -132,6 +132,11 @@ def judge(week: TrueWeek) -> Judged:
         duration_s=week.duration_s,
         estimator=week.estimator,
     )
+
+
+def judge(week: TrueWeek) -> Judged:
+    """A week solved, and its features against the truth."""
+    found = solved(week)
     held = held_against(found, week)
     kept = [h.feature for h in held]
     groups = np.full(found.solution.K, -1)

@@ -6,12 +6,11 @@ Once every appliance was called "very sure" whose `support` was at least 0.95.
 """
 
 import numpy as np
-from calibration_rows import held_against
-from calibration_weeks import SAMPLING, TrueWeek, recorded, rows_kept
+from calibration_rows import held_against, solved
+from calibration_weeks import TrueWeek, recorded, rows_kept
 
 from nilm.appliances.certainty.doubts import VERY_SURE, sure_word
 from nilm.appliances.certainty.ranges import energy_ranges
-from nilm.disaggregate import disaggregate
 from nilm.disaggregate.confidence import range_map
 from nilm.recordings.ukdale import Week
 from nilm.simulate.grid import Conditions
@@ -51,13 +50,7 @@ def _without_hour(week: TrueWeek, hour: int) -> TrueWeek:
 
 
 def _print_week(week: TrueWeek) -> None:
-    found = disaggregate(
-        week.current_a,
-        week.voltage_v,
-        start_utc=week.start_utc,
-        interval_s=SAMPLING.interval_s,
-        duration_s=week.duration_s,
-    )
+    found = solved(week)
     held = held_against(found, week)
     kept = [h.feature for h in held]
     sure = found.sure[kept]
