@@ -1,6 +1,7 @@
 """The product on weeks of real habits: how much energy it gives to the right appliance, beside its peers.
 
-    python benchmarks/habits.py [--quick] [--only product,variations,peers,hops,year] [--seeds N] [--first-seed S]
+    python benchmarks/habits.py [--quick] [--only product,variations,peers,hops,year] [--seeds N]
+        [--first-seed S]
 
 Measured watts of real houses, summed with recorded waveforms (`nilm.simulate.habits`): real habits, our sum.
 Reported seeds start at 900; seeds below 100 are for development (--first-seed 0) and are never reported. The
