@@ -12,9 +12,11 @@ from lfm.checks import check_durations, check_gaps, check_real, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
-from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
+from lfm.shapes.coding import AT_ONCE, Lines, choose_lines, unlearnt
+from lfm.shapes.levels import MUCH_LEFT, find_lines_in_levels, share_left, tolerance_of
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
+from lfm.shapes.wander import local_variance, without_wander
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
 _QUIET_SHARE = 0.01  # of the rows: the quietest are a first guess of the base
@@ -115,20 +117,25 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # Data without noise has no unit of its own: rounding of the largest entry stands in.
         rounding = max(1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
         self._unit = max(signal.noise, self.min_noise, rounding)
-        Y = rows @ self._basis / self._unit
+        Y, variance = self._levels(rows)
         outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
         above = self._above(outside)
-        self._find_lines(Y, gaps, most, Y.mean(axis=0) if above is None else above.direction)
-        self._base = Y.mean(axis=0)
+        side = Y.mean(axis=0) if above is None else above.direction
+        self._find_lines(Y, gaps, most, side)
+        self._base, self._in_levels = Y.mean(axis=0), False
         if len(self._shapes):
             n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
-            start = Y[quiet].mean(axis=0)
-            changes = self._changes(Y, gaps)
-            self._base = find_base(Y, self._shapes, gaps, changes, start, duration=time, above=above)
+            self._base = Y[quiet].mean(axis=0)
+            self._look_at_levels(Y, variance, most, side)
+            if not self._in_levels:
+                changes = self._changes(Y, gaps)
+                self._base = find_base(
+                    Y, self._shapes, gaps, changes, self._base, duration=time, above=above
+                )
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
-        self.amplitudes_ = self._sizes(Y, gaps, time) * self._unit
+        self.amplitudes_ = self._sizes(Y, variance, gaps, time) * self._unit
         self._measure(rows)
         return self
 
@@ -141,7 +148,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rows = checked_rows(self, X, reset=False)
         gaps = check_gaps(gap_before, len(rows))
         time = check_durations(duration, len(rows))
-        return self._sizes(rows @ self._basis / self._unit, gaps, time) * self._unit
+        return self._sizes(*self._levels(rows), gaps, time) * self._unit
 
     def inverse_transform(self, amplitudes: ArrayLike) -> FloatArray:
         """Base + A S (N, D): what rows with the sizes `amplitudes` (N, K) look like without noise."""
@@ -211,10 +218,34 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             code = self._lines.code(large)
             use = [np.sum(np.abs(code.size[code.line == k])) for k in range(len(self._lines.price))]
             self._lines = self._lines.take(np.sort(np.argsort(-np.array(use), kind="stable")[:most]))
+        self._set_shapes(side)
+
+    def _set_shapes(self, side: FloatArray) -> None:
+        """The shapes of the lines, on the side of `side` (r,)."""
         unwhitened = self._lines.direction @ np.linalg.inv(self._whiten)
         sign = np.where(unwhitened @ side < 0, -1.0, 1.0)
         self._length = sign * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
         self._shapes = unwhitened / self._length[:, None]
+
+    def _look_at_levels(
+        self, Y: FloatArray, variance: FloatArray, most: int | None, side: FloatArray
+    ) -> None:
+        """Keeps the lines of the levels above the base, where those of the changes leave much of the rows."""
+        if share_left(Y, self._base, self._shapes) <= MUCH_LEFT:
+            return
+        tolerance = tolerance_of(Y, self._base, variance)
+        found = find_lines_in_levels(Y, self._base, tolerance, self._shapes, side)[:most]
+        if len(found):
+            whitened = found @ self._whiten
+            self._lines = unlearnt(whitened / np.linalg.norm(whitened, axis=1, keepdims=True))
+            self._set_shapes(side)
+            self._in_levels = True
+
+    def _levels(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The levels (N, r) of rows (N, D) in the basis and in units of the noise, and their wander (N,)."""
+        Y = rows @ self._basis / self._unit
+        variance = local_variance(Y)
+        return without_wander(Y, variance), variance
 
     def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
         """(N, K) the change of each size before each row, as far as large changes are sums of few lines."""
@@ -233,12 +264,17 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return change
 
-    def _sizes(self, Y: FloatArray, gaps: BoolArray, time: FloatArray) -> FloatArray:
-        """(N, K) sizes above the base, in units of the noise."""
+    def _sizes(
+        self, Y: FloatArray, variance: FloatArray, gaps: BoolArray, time: FloatArray
+    ) -> FloatArray:
+        """(N, K) sizes above the base of levels Y (N, r) that wander, in units of the noise."""
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
         changes = self._changes(Y, gaps)
-        sizes = solve_amplitudes(Y, self._shapes, gaps, changes, self._base, duration=time)
+        tolerance = tolerance_of(Y, self._base, variance) if self._in_levels else None
+        sizes = solve_amplitudes(
+            Y, self._shapes, gaps, changes, self._base, duration=time, tolerance=tolerance
+        )
         return np.maximum(sizes, 0.0)
 
     def _measure(self, rows: FloatArray) -> None:
