@@ -13,10 +13,9 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
 from lfm.shapes.coding import AT_ONCE, Lines, choose_lines, unlearnt
-from lfm.shapes.levels import MUCH_LEFT, find_lines_in_levels, share_left, tolerance_of
+from lfm.shapes.levels import MUCH_LEFT, find_lines_in_levels, levels_of, share_left
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
 from lfm.shapes.noise import at_noise_floor, find_signal
-from lfm.shapes.wander import local_variance, without_wander
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
 _QUIET_SHARE = 0.01  # of the rows: the quietest are a first guess of the base
@@ -117,7 +116,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         # Data without noise has no unit of its own: rounding of the largest entry stands in.
         rounding = max(1e-9 * float(np.abs(rows).max(initial=0.0)), np.finfo(np.float64).tiny)
         self._unit = max(signal.noise, self.min_noise, rounding)
-        Y, variance = self._levels(rows)
+        Y = rows @ self._basis / self._unit
         outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
         above = self._above(outside)
         side = Y.mean(axis=0) if above is None else above.direction
@@ -127,7 +126,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
             self._base = Y[quiet].mean(axis=0)
-            self._look_at_levels(Y, variance, most, side)
+            self._look_at_levels(Y, most, side)
             if not self._in_levels:
                 changes = self._changes(Y, gaps)
                 self._base = find_base(
@@ -135,7 +134,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 )
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
-        self.amplitudes_ = self._sizes(Y, variance, gaps, time) * self._unit
+        self.amplitudes_ = self._sizes(Y, gaps, time) * self._unit
         self._measure(rows)
         return self
 
@@ -148,7 +147,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         rows = checked_rows(self, X, reset=False)
         gaps = check_gaps(gap_before, len(rows))
         time = check_durations(duration, len(rows))
-        return self._sizes(*self._levels(rows), gaps, time) * self._unit
+        return self._sizes(rows @ self._basis / self._unit, gaps, time) * self._unit
 
     def inverse_transform(self, amplitudes: ArrayLike) -> FloatArray:
         """Base + A S (N, D): what rows with the sizes `amplitudes` (N, K) look like without noise."""
@@ -227,25 +226,17 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._length = sign * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
         self._shapes = unwhitened / self._length[:, None]
 
-    def _look_at_levels(
-        self, Y: FloatArray, variance: FloatArray, most: int | None, side: FloatArray
-    ) -> None:
+    def _look_at_levels(self, Y: FloatArray, most: int | None, side: FloatArray) -> None:
         """Keeps the lines of the levels above the base, where those of the changes leave much of the rows."""
         if share_left(Y, self._base, self._shapes) <= MUCH_LEFT:
             return
-        tolerance = tolerance_of(Y, self._base, variance)
-        found = find_lines_in_levels(Y, self._base, tolerance, self._shapes, side)[:most]
+        levels, tolerance = levels_of(Y, self._base)
+        found = find_lines_in_levels(levels, self._base, tolerance, self._shapes, side)[:most]
         if len(found):
             whitened = found @ self._whiten
             self._lines = unlearnt(whitened / np.linalg.norm(whitened, axis=1, keepdims=True))
             self._set_shapes(side)
             self._in_levels = True
-
-    def _levels(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The levels (N, r) of rows (N, D) in the basis and in units of the noise, and their wander (N,)."""
-        Y = rows @ self._basis / self._unit
-        variance = local_variance(Y)
-        return without_wander(Y, variance), variance
 
     def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
         """(N, K) the change of each size before each row, as far as large changes are sums of few lines."""
@@ -264,14 +255,14 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return change
 
-    def _sizes(
-        self, Y: FloatArray, variance: FloatArray, gaps: BoolArray, time: FloatArray
-    ) -> FloatArray:
-        """(N, K) sizes above the base of levels Y (N, r) that wander, in units of the noise."""
+    def _sizes(self, Y: FloatArray, gaps: BoolArray, time: FloatArray) -> FloatArray:
+        """(N, K) sizes above the base, in units of the noise."""
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
+        tolerance: FloatArray | None = None
+        if self._in_levels:
+            Y, tolerance = levels_of(Y, self._base)
         changes = self._changes(Y, gaps)
-        tolerance = tolerance_of(Y, self._base, variance) if self._in_levels else None
         sizes = solve_amplitudes(
             Y, self._shapes, gaps, changes, self._base, duration=time, tolerance=tolerance
         )

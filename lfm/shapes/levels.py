@@ -13,10 +13,11 @@ from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.least_squares import least_squares
 from lfm.shapes.coding import choose_lines
+from lfm.shapes.wander import local_variance, without_wander
 
 MUCH_LEFT = 0.02  # of the rows above the base (sum of lengths). Weeks of real habits leave .007, a real feeder .13 to 1
 _SAMPLE = 150  # rows, an even sample: enough to say how much is left
-_OF_SIZE, _OF_WANDER = 0.03, 0.1  # shares of a row's size and of its wander: its tolerance
+_OF_SIZE, _OF_WANDER = 0.05, 0.2  # shares of a row's size and of its wander: its tolerance
 _FAR = 3.0  # tolerances between two levels
 _LASTS = 3  # rows: a shorter level is a passage from one to another
 _MOST = 200  # levels, the longest
@@ -33,10 +34,13 @@ def share_left(Y: FloatArray, base: FloatArray, shapes: FloatArray) -> float:
     return float(np.linalg.norm(left, axis=1).sum()) / total if total > 0 else 0.0
 
 
-def tolerance_of(Y: FloatArray, base: FloatArray, variance: FloatArray) -> FloatArray:
-    """(N,) by how much an entry of each row Y (N, r) may be off; its wander has the `variance` (N,)."""
-    size2 = np.mean((Y - base) ** 2, axis=1)
-    return np.asarray(np.sqrt(_OF_SIZE**2 * size2 + np.maximum(1.0, _OF_WANDER**2 * variance)))
+def levels_of(Y: FloatArray, base: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(N, r) the levels of rows Y (N, r) without their wander, and (N,) by how much an entry of each may be off."""
+    variance = local_variance(Y)
+    levels = without_wander(Y, variance)
+    size2 = np.mean((levels - base) ** 2, axis=1)
+    tolerance2 = _OF_SIZE**2 * size2 + np.maximum(1.0, _OF_WANDER**2 * variance)
+    return levels, np.asarray(np.sqrt(tolerance2))
 
 
 def find_lines_in_levels(
@@ -63,12 +67,16 @@ def find_lines_in_levels(
     seen = seen[np.linalg.norm(seen, axis=1) > _FAR * np.sqrt(r)]
     if len(seen) == 0:
         return np.zeros((0, r))
-    directions = np.vstack([seen / np.linalg.norm(seen, axis=1, keepdims=True), known])
-    lines = choose_lines(seen, _different(_on_side(directions, side)))
+    power, basis = np.linalg.eigh(seen.T @ seen / len(seen))
+    basis = basis[:, power > 1]  # elsewhere levels differ by no more than their tolerance
+    seen = seen @ basis
+    directions = np.vstack([seen, known @ basis])
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    lines = choose_lines(seen, _different(_on_side(directions, side @ basis)))
     code = lines.code(seen)
     use = np.array([np.abs(code.size[code.line == k]).sum() for k in range(len(lines.price))])
     largest = np.argsort(-use, kind="stable")[: np.count_nonzero(use)]
-    return _on_side(lines.direction[largest], side)
+    return _on_side(lines.direction[largest] @ basis.T, side)
 
 
 def _on_side(directions: FloatArray, side: FloatArray) -> FloatArray:
