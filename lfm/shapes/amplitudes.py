@@ -76,9 +76,9 @@ def solve_amplitudes(
 
 
 def _slope_of_being_on(sizes: FloatArray, r: int) -> FloatArray:
-    """(N, K) the slope at the sizes (N, K) of log(1 + a/ε)/log(1 + u/ε) times _BEING_ON r/2, ε = u _NEARLY_OFF.
+    """(N, K) the slope of _BEING_ON r/2 log(1 + a/ε)/log(1 + u/ε) at the sizes a (N, K), ε = u _NEARLY_OFF.
 
-    u is the size above which a shape has half of the sum of its sizes.
+    u is the size below which a shape has half of the sum of its sizes.
     """
     size = np.maximum(sizes, 0.0)
     ordered = np.sort(size, axis=0)

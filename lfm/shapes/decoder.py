@@ -54,6 +54,9 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ‖X − base − A S‖² / ‖X − base‖², 0 where nothing is above the base.
     at_noise_floor_ : bool
         Whether what is left over is no more than noise in every stretch of the record and every direction.
+    from_levels_ : bool
+        Whether the shapes come from levels that last, because those of the changes left much of the rows.
+        Then they are known to a few percent, and what is left over may be the wander of the sources.
     n_features_in_ : int
         D.
 
@@ -84,6 +87,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     noise_: float
     left_over_: float
     at_noise_floor_: bool
+    from_levels_: bool
 
     def __init__(
         self, n_components: int | str = "auto", *, min_noise: float = 0.0, positive: ArrayLike | None = None
@@ -121,17 +125,15 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         above = self._above(outside)
         side = Y.mean(axis=0) if above is None else above.direction
         self._find_lines(Y, gaps, most, side)
-        self._base, self._in_levels = Y.mean(axis=0), False
+        self._base, self.from_levels_ = Y.mean(axis=0), False
         if len(self._shapes):
             n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
             self._base = Y[quiet].mean(axis=0)
             self._look_at_levels(Y, most, side)
-            if not self._in_levels:
+            if not self.from_levels_:
                 changes = self._changes(Y, gaps)
-                self._base = find_base(
-                    Y, self._shapes, gaps, changes, self._base, duration=time, above=above
-                )
+                self._base = find_base(Y, self._shapes, gaps, changes, self._base, duration=time, above=above)
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
         self.amplitudes_ = self._sizes(Y, gaps, time) * self._unit
@@ -236,7 +238,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             whitened = found @ self._whiten
             self._lines = unlearnt(whitened / np.linalg.norm(whitened, axis=1, keepdims=True))
             self._set_shapes(side)
-            self._in_levels = True
+            self.from_levels_ = True
 
     def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
         """(N, K) the change of each size before each row, as far as large changes are sums of few lines."""
@@ -260,7 +262,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
         tolerance: FloatArray | None = None
-        if self._in_levels:
+        if self.from_levels_:
             Y, tolerance = levels_of(Y, self._base)
         changes = self._changes(Y, gaps)
         sizes = solve_amplitudes(

@@ -1,7 +1,7 @@
 """What an explanation leaves of the total, given to the sources whose own wander it is.
 
-A source of the size p_k(t) wanders by a share of its size: with variance v_k p_k(t)², beside noise of variance
-n. What is left is the sum of all of these, so that source k has the part
+A source of the size p_k(t) wanders by a share of its size, with variance v_k p_k(t)², beside noise of
+variance n. What is left is the sum of all of these, so that source k has the part
 
     v_k p_k(t)² / (n + Σ_j v_j p_j(t)²)
 

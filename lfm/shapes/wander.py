@@ -18,7 +18,9 @@ from lfm.arrays import FloatArray, IntArray
 from lfm.shapes.lines import background
 
 _NEAR = 21  # rows around a row whose median change says how much it wanders
-_MANY = 5.0  # times the noise. Lamps of a real feeder wander by up to 3.8 times the noise, air conditioners by 14, 35
+_MANY = (
+    5.0  # times the noise. Lamps of a real feeder wander by up to 3.8 times it, air conditioners by 14, 35
+)
 _LEAST_ROWS = 3  # for each direction: fewer do not tell a covariance
 _PRICE = 3.0  # p, nats of a change for each direction. On that feeder 2 keeps some wander, 5 and 3 are alike
 _SMALL = 0.1  # s, units of the wander's variance
@@ -66,7 +68,7 @@ def _levels(Y: FloatArray, rows: IntArray) -> FloatArray:
 
 
 def _first_changes(y: FloatArray) -> FloatArray:
-    """(n − 1,) squared changes between rows y (n, r), from the means of a few on either side, less the noise."""
+    """(n − 1,) squared changes between rows y (n, r): of means of a few on either side, less the noise."""
     n, r = y.shape
     total = np.vstack([np.zeros(r), np.cumsum(y, axis=0)])
     at = np.arange(1, n)
