@@ -25,7 +25,6 @@ _OF_SIZE, _OF_WANDER = 0.05, 0.2
 _FAR = 3.0  # tolerances between two levels
 _LASTS = 3  # rows: a shorter level is a passage from one to another
 _MOST = 200  # levels, the longest
-_EQUAL = 0.9998  # cosine of two directions that are one
 
 
 def share_left(Y: FloatArray, base: FloatArray, shapes: FloatArray) -> float:
@@ -73,7 +72,7 @@ def find_lines_in_levels(
     code = lines.code(seen)
     use = np.array([np.abs(code.size[code.line == k]).sum() for k in range(len(lines.price))])
     largest = np.argsort(-use, kind="stable")[: np.count_nonzero(use)]
-    return _on_side(lines.direction[largest] @ basis.T, side)
+    return _on_side(_different(lines.direction[largest]) @ basis.T, side)
 
 
 def _seen(Y: FloatArray, base: FloatArray, tolerance: FloatArray) -> FloatArray:
@@ -96,10 +95,11 @@ def _on_side(directions: FloatArray, side: FloatArray) -> FloatArray:
 
 
 def _different(directions: FloatArray) -> FloatArray:
-    """The unit vectors (K, r) of which none is nearly another."""
+    """The first of those unit vectors (K, r) that are one within the tolerance of a row."""
+    closest = 1 - _OF_SIZE**2 / 2  # cosine
     kept: list[int] = []
     for k, direction in enumerate(directions):
-        if not kept or np.max(directions[kept] @ direction) < _EQUAL:
+        if not kept or np.max(directions[kept] @ direction) < closest:
             kept.append(k)
     return directions[kept]
 
