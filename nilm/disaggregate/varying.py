@@ -49,6 +49,10 @@ class VaryingThresholds:
 
 
 THRESHOLDS = VaryingThresholds()
+LEVELS_WORDS = (
+    "The changes from row to row do not explain this data, so the appliances were found from levels that "
+    "last: their waveforms are known to some percent, and what is left in a row counts for those that wander."
+)
 
 
 class Varying(NamedTuple):
@@ -109,7 +113,10 @@ def vary(
     solution = independent(Solution(np.column_stack(columns), np.array(features)), notes)
     N, D = X.shape
     found = Varying(solution, np.array(shapes).reshape(-1, D), np.array(sizes).reshape(-1, N).T)
-    return _with_wander(found, X, voltage_v) if model.from_levels_ else found
+    if not model.from_levels_:
+        return found
+    notes.append(LEVELS_WORDS)
+    return _with_wander(found, X, voltage_v)
 
 
 def _with_wander(found: Varying, X: FloatArray, voltage_v: FloatArray) -> Varying:
