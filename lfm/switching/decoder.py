@@ -19,7 +19,8 @@ from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_th
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
 from lfm.switching.collinear.twins import twin_pairs
-from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
+from lfm.switching.search import Fit, search_exact
+from lfm.switching.search_varying import refit_varying, search_varying
 from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.switching.skipped_rows import with_short_activations
 from lfm.switching.viterbi import decode_segments
