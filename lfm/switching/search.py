@@ -23,7 +23,7 @@ from lfm.switching.viterbi import decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
-WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
+_WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
 _MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40,
 _MOST = 0.75  # and more where rows hold switches; still most edges are of a recurring type
 
@@ -127,7 +127,7 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if THRESHOLDS.switch_nats * switches[k] > WORTH_TRYING * price:
+        if THRESHOLDS.switch_nats * switches[k] > _WORTH_TRYING * price:
             break
         on = fit.Z[:, k] == 1
         mostly_on = segments.length[on].sum() > segments.length[~on].sum()

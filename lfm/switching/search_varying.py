@@ -11,10 +11,11 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.least_squares import least_squares
+from lfm.switching.collinear.twins import twin_pairs
 from lfm.switching.edges import varying_edge_types
 from lfm.switching.features import choose, description_length, starting_features
 from lfm.switching.relations import find_relations
-from lfm.switching.search import WORTH_TRYING, Fit, Report, standardised, varies
+from lfm.switching.search import Fit, Report, standardised, varies
 from lfm.switching.segments import Segments, find_states, is_transition
 from lfm.switching.skipped_rows import codes_of_neighbours
 from lfm.switching.thresholds import THRESHOLDS
@@ -84,12 +85,13 @@ def _grown(
 ) -> _Tracked:
     """The fit with every type of edge (T, r) as a feature more that is `free` (T,) and gains its price.
 
-    A type is worth trying where its edges, found by `of_segment` (S,), cost more than edges usually do by the
-    price of a feature.
+    A type is worth trying where its edges, found by `of_segment` (S,), cost more by the price of a feature
+    than edges usually do with one switch more.
     """
     free = free.copy()
     while len(found.fit.G) < most:
-        extra = np.maximum(found.paid - np.median(found.paid), 0.0)
+        usual = np.median(found.paid) + THRESHOLDS.switch_nats
+        extra = np.maximum(found.paid - usual, 0.0)
         seen = of_segment >= 0
         gain = np.bincount(of_segment[seen], weights=extra[seen], minlength=len(vector))
         gain[~free] = 0.0
@@ -105,19 +107,40 @@ def _grown(
 
 
 def _pruned(segments: Segments, found: _Tracked, variation: Variation, *, price: float) -> _Tracked:
-    """The fit without the features that switch rarely and that the others can do without."""
-    fit = found.fit
-    switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
-    for k in np.argsort(switches, kind="stable"):
-        if THRESHOLDS.switch_nats * switches[k] > WORTH_TRYING * price:
+    """The fit without the features that the others can do without.
+
+    Each switch of a feature costs one more where it is a sum of others: so those are tried whose switches
+    cost less than the feature. Two features within reach of one size are tried as one in between.
+    """
+    for i, j, sign in twin_pairs(found.fit.G, 2 * THRESHOLDS.reach_sigmas * variation.drift):
+        if sign > 0:
+            used = _switches(found.fit.Z)[[i, j]].astype(np.float64)
+            G = found.fit.G.copy()
+            G[i] = used @ G[[i, j]] / max(used.sum(), 1.0)
+            one = _alternate(
+                segments, np.delete(G, j, axis=0), found.fit.level, variation, price=price, max_iter=0
+            )
+            if one.fit.objective < found.fit.objective:
+                return _pruned(segments, one, variation, price=price)
+    switches = _switches(found.fit.Z)
+    left = list(range(len(switches)))
+    for k in np.argsort(switches, kind="stable").tolist():
+        if THRESHOLDS.switch_nats * switches[k] > price:
             break
-        mostly_on = 2 * (segments.length @ fit.Z[:, k]) > segments.length.sum()
-        level = fit.level + fit.G[k] if mostly_on else fit.level
-        fewer = np.delete(fit.G, k, axis=0)
+        fit, at = found.fit, left.index(k)
+        mostly_on = 2 * (segments.length @ fit.Z[:, at]) > segments.length.sum()
+        level = fit.level + fit.G[at] if mostly_on else fit.level
+        fewer = np.delete(fit.G, at, axis=0)
         shorter = _alternate(segments, fewer, level, variation, price=price, max_iter=0)
         if shorter.fit.objective < fit.objective:
-            return _pruned(segments, shorter, variation, price=price)
+            found = shorter
+            left.remove(k)
     return found
+
+
+def _switches(Z: BinaryArray) -> IntArray:
+    """(J,) how often each column of Z changes."""
+    return np.asarray(np.count_nonzero(np.diff(Z.astype(np.int8), axis=0), axis=0), dtype=np.int64)
 
 
 def _alternate(
