@@ -9,7 +9,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 8
+FACTORISE = 9
 HOP = 12
 PUBLISH = 10
 SPECTRA = 1

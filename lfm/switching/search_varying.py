@@ -24,6 +24,7 @@ from lfm.switching.tracking import Variation, track_segments
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
 _WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
 _LEAST = 0.002  # relative variation below this is not looked for
+_FAILURES = 4  # types of edges that may fail to gain before the search for more features ends; for time
 
 
 class _Tracked(NamedTuple):
@@ -91,7 +92,8 @@ def _grown(
     one feature less, wherever it switches.
     """
     free = free.copy()
-    while len(found.fit.G) < most:
+    failures = 0
+    while len(found.fit.G) < most and failures < _FAILURES:
         usual = np.median(found.paid) + THRESHOLDS.switch_nats
         extra = np.maximum(found.paid - usual, 0.0)
         seen = of_segment >= 0
@@ -106,6 +108,8 @@ def _grown(
         saved = 2 * THRESHOLDS.switch_nats * int(_switches(tried.fit.Z)[-1])
         if tried.fit.objective < found.fit.objective - saved:
             found = tried
+        else:
+            failures += 1
     return found
 
 

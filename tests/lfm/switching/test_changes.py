@@ -84,9 +84,7 @@ def test_successors_cost_what_whole_matrices_say(believed, switched):
     scratch = _empty_scratch(J, R, 6)
     beam = empty_beam()
     innovation = innovate(MODEL, believed, 1, mean, NOISE, scratch)
-    n = offer_changes(
-        MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), EVERYTHING, True, scratch
-    )
+    n = offer_changes(MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), EVERYTHING, True, scratch)
     expected = costs_by_code(believed, mean)
     assert n == (11 if len(switched) < 3 else 15 if len(switched) == 3 else 16)
     for code, cost, parent in zip(beam.code[:n], beam.cost[:n], beam.parent[:n], strict=True):
@@ -100,9 +98,7 @@ def test_more_than_two_changes_are_tried_only_where_that_is_allowed(believed):
     scratch = _empty_scratch(J, R, 6)
     beam = empty_beam()
     innovation = innovate(MODEL, believed, 1, mean, NOISE, scratch)
-    n = offer_changes(
-        MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), EVERYTHING, False, scratch
-    )
+    n = offer_changes(MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), EVERYTHING, False, scratch)
     assert n == 1 + J + J * (J - 1) // 2
 
 
