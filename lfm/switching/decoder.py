@@ -2,8 +2,8 @@
 
 Owns the scikit-learn side and the way from codes of segments to Z and W of rows. The steps before:
 `lfm.switching.segments` (noise, subspace, segments, states), `lfm.switching.features` (edges, the choice of
-features), `lfm.switching.viterbi` and `lfm.switching.tracking` (who is on when), `lfm.switching.search` (in
-which order, and how many features).
+features), `lfm.switching.viterbi` and `lfm.switching.tracking` (who is on when), `lfm.switching.search` and
+`lfm.switching.search_varying` (in which order, and how many features).
 """
 
 from typing import Any, Self

@@ -9,8 +9,6 @@ where k switches off, −g_k where it switches on.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.switching.beam import evidence
@@ -199,8 +197,9 @@ def learn(
 def _shrink(
     along: FloatArray, gram: FloatArray, terms: IntArray, m: int, scale: float, work: FloatArray
 ) -> None:
-    """Brings `along` (J,) of the m terms to what it is after a segment: the diagonal of (diag(1/along) + Q/scale)⁻¹.
+    """Brings `along` (J,) of the m terms to what it is after a segment.
 
+    That is the diagonal of (diag(1/along) + Q/scale)⁻¹, where Q is the Gram matrix of the terms.
     Two features that switched together are known by their sum alone, and each of them stays as uncertain.
     """
     for i in range(m):

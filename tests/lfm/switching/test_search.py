@@ -15,7 +15,6 @@ from lfm.switching.search import (
 )
 from lfm.switching.segments import Segments, find_states
 from lfm.switching.thresholds import THRESHOLDS
-from lfm.switching.tracking import Variation
 
 G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
