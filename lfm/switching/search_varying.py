@@ -24,7 +24,7 @@ from lfm.switching.tracking import Variation, track_segments
 FIRST_GUESS = Variation(drift=0.04, shape=0.01)
 _WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
 _LEAST = 0.002  # relative variation below this is not looked for
-_FAILURES = 4  # types of edges that may fail to gain before the search for more features ends; for time
+_FAILURES = 4  # attempts of one kind (a feature more, one less, two as one) that may fail; for time
 
 
 class _Tracked(NamedTuple):
@@ -117,22 +117,23 @@ def _pruned(segments: Segments, found: _Tracked, variation: Variation, *, price:
     """The fit without the features that the others can do without.
 
     Each switch of a feature costs one more where it is a sum of others: so those are tried whose switches
-    cost less than the feature. Two features within reach of one size are tried as one in between.
+    cost less than the feature. Of two within reach of one size the nearest are tried as one in between.
     """
-    for i, j, sign in twin_pairs(found.fit.G, 2 * THRESHOLDS.reach_sigmas * variation.drift):
-        if sign > 0:
-            used = _switches(found.fit.Z)[[i, j]].astype(np.float64)
-            G = found.fit.G.copy()
-            G[i] = used @ G[[i, j]] / max(used.sum(), 1.0)
-            one = _alternate(
-                segments, np.delete(G, j, axis=0), found.fit.level, variation, price=price, max_iter=0
-            )
-            if one.fit.objective < found.fit.objective:
-                return _pruned(segments, one, variation, price=price)
+    pairs = twin_pairs(found.fit.G, 2 * THRESHOLDS.reach_sigmas * variation.drift)
+    for i, j, _ in [pair for pair in pairs if pair[2] > 0][:_FAILURES]:
+        used = _switches(found.fit.Z)[[i, j]].astype(np.float64)
+        G = found.fit.G.copy()
+        G[i] = used @ G[[i, j]] / max(used.sum(), 1.0)
+        one = _alternate(
+            segments, np.delete(G, j, axis=0), found.fit.level, variation, price=price, max_iter=0
+        )
+        if one.fit.objective < found.fit.objective:
+            return _pruned(segments, one, variation, price=price)
     switches = _switches(found.fit.Z)
     left = list(range(len(switches)))
+    failures = 0
     for k in np.argsort(switches, kind="stable").tolist():
-        if THRESHOLDS.switch_nats * switches[k] > price:
+        if THRESHOLDS.switch_nats * switches[k] > price or failures == _FAILURES:
             break
         fit, at = found.fit, left.index(k)
         mostly_on = 2 * (segments.length @ fit.Z[:, at]) > segments.length.sum()
@@ -142,6 +143,8 @@ def _pruned(segments: Segments, found: _Tracked, variation: Variation, *, price:
         if shorter.fit.objective < fit.objective:
             found = shorter
             left.remove(k)
+        else:
+            failures += 1
     return found
 
 
