@@ -2,8 +2,8 @@
 
 Owns the scikit-learn side and the way from codes of segments to Z and W of rows. The steps before:
 `lfm.switching.segments` (noise, subspace, segments, states), `lfm.switching.features` (edges, the choice of
-features), `lfm.switching.viterbi` and `lfm.switching.tracking` (who is on when), `lfm.switching.search` (in
-which order, and how many features).
+features), `lfm.switching.viterbi` and `lfm.switching.tracking` (who is on when), `lfm.switching.search` and
+`lfm.switching.search_varying` (in which order, and how many features).
 """
 
 from typing import Any, Self
@@ -19,7 +19,8 @@ from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_th
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
 from lfm.switching.collinear.twins import twin_pairs
-from lfm.switching.search import Fit, refit_varying, search_exact, search_varying
+from lfm.switching.search import Fit, search_exact
+from lfm.switching.search_varying import refit_varying, search_varying
 from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.switching.skipped_rows import with_short_activations
 from lfm.switching.viterbi import decode_segments

@@ -1,6 +1,7 @@
-"""What one hypothesis about the code does with one segment: innovation, price of a change, filter update.
+"""What one hypothesis about the code believes, and how a segment changes that: innovation and filter update.
 
-Owns the arithmetic of `lfm.switching.tracking`, which carries the hypotheses along. While a feature k is on,
+Owns the records of `lfm.switching.tracking`, which carries the hypotheses along. What a change of the code
+costs is `lfm.switching.changes`. While a feature k is on,
 a hypothesis believes that its level is N(V_k, around_k · I + along_k · g_k g_kᵀ). The innovation of a
 segment is its mean less all that is believed to be on. A change of feature k adds w_k to the innovation: V_k
 where k switches off, −g_k where it switches on.
@@ -8,11 +9,9 @@ where k switches off, −g_k where it switches on.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.beam import evidence, offer
+from lfm.switching.beam import evidence
 
 
 class Model(NamedTuple):
@@ -25,8 +24,8 @@ class Model(NamedTuple):
     around: FloatArray  # (J,) variance of a new activation in every direction
     wander: float  # what `along` grows by from segment to segment
     negligible: float  # share of the other variance below which `along` is left out
-    singles: IntArray  # (J + 1, 3) the changes of no feature and of one; −1 stands for none
-    pairs: IntArray  # (J(J − 1)/2, 3) the changes of two
+    singles: IntArray  # (J + 1, 4) the changes of no feature and of one; −1 stands for none
+    pairs: IntArray  # (J(J − 1)/2, 4) the changes of two
 
 
 class Hypotheses(NamedTuple):
@@ -61,8 +60,8 @@ class Scratch(NamedTuple):
     terms: IntArray  # (J,) features whose `along` matters
     variances: FloatArray  # (J,) theirs
     matrix: FloatArray  # (J, J + 1) of the linear system
-    pairs: IntArray  # (P, 2) the best changes of two features
-    pair_cost: FloatArray  # (P,)
+    kept: IntArray  # (P, 4) the best changes of so many features
+    kept_cost: FloatArray  # (P,)
 
 
 @compiled
@@ -111,156 +110,6 @@ def innovate(
 
 
 @compiled
-def _explain(
-    code: int,
-    changes: tuple[int, int, int],
-    innovation: tuple[float, float],
-    along: FloatArray,
-    fresh: float,
-    negligible: float,
-    gram: FloatArray,
-    u_inner: FloatArray,
-    w_inner: FloatArray,
-    flip: FloatArray,
-    products: FloatArray,
-    terms: IntArray,
-    variances: FloatArray,
-    matrix: FloatArray,
-    rank: int,
-) -> tuple[int, float, float]:
-    """(code, uᵀS⁻¹u, log det S) after up to three features changed (−1: none).
-
-    `innovation` is what `innovate` returned, `along` (J,) the hypothesis's row and `fresh` that of a new
-    activation; the arrays are fields of `Model` and `Scratch`. They come one by one because taking a field
-    out of a record costs as much here as a third of the arithmetic.
-    """
-    a, b, c = changes
-    square, scale = innovation
-    changed = 0
-    for k in changes:
-        if k >= 0:
-            changed |= 1 << k
-            square += 2 * u_inner[0, k] + w_inner[0, k, k]
-            scale += flip[k]
-    if b >= 0:
-        square += 2 * w_inner[0, a, b]
-    if c >= 0:
-        square += 2 * (w_inner[0, a, c] + w_inner[0, b, c])
-    after = code ^ changed
-    m = 0
-    for k in range(len(gram)):
-        if after >> k & 1:
-            variance = fresh if changed >> k & 1 else along[k]
-            if variance * gram[k, k] > negligible * scale:
-                terms[m] = k
-                variances[m] = variance
-                product = u_inner[1, k]
-                if a >= 0:
-                    product += w_inner[1, k, a]
-                if b >= 0:
-                    product += w_inner[1, k, b]
-                if c >= 0:
-                    product += w_inner[1, k, c]
-                products[k] = product
-                m += 1
-    misfit, determinant = evidence(max(square, 0.0), products, gram, terms, variances, m, scale, rank, matrix)
-    return after, misfit, determinant
-
-
-@compiled
-def offer_changes(
-    model: Model,
-    hypotheses: Hypotheses,
-    h: int,
-    beam: Beam,
-    n: int,
-    innovation: tuple[float, float],
-    prices: tuple[float, float],
-    plausible: float,
-    scratch: Scratch,
-) -> int:
-    """The length of the beam after the successors of hypothesis h were offered to it.
-
-    No change is tried, then every change of one feature, of two where the misfit of none so far is below
-    `plausible`, and then the best ones of two with each third. `innovation` is what `innovate` returned;
-    `prices` are what a switch costs and log det of the noise alone.
-    """
-    J, rank = model.G.shape
-    switch, baseline = prices
-    code, cost, along = hypotheses.code[h], hypotheses.cost[h], hypotheses.along[h]
-    fresh, negligible, gram = model.along, model.negligible, model.gram
-    u_inner, w_inner, flip = scratch.u_inner, scratch.w_inner, scratch.flip
-    products, terms = scratch.products, scratch.terms
-    variances, matrix = scratch.variances, scratch.matrix
-    codes, costs, parents, skipped = beam.code, beam.cost, beam.parent, beam.skipped
-    pairs, pair_cost = scratch.pairs, scratch.pair_cost
-    pair_cost[:] = np.inf
-    least = np.inf
-    for stage in range(3):
-        if stage > 0 and least < plausible:
-            break
-        tried = model.singles
-        if stage == 1:
-            tried = model.pairs
-        elif stage == 2:
-            tried = _with_a_third(pairs, pair_cost, J)
-        for q in range(len(tried)):
-            changes = (tried[q, 0], tried[q, 1], tried[q, 2])
-            after, misfit, determinant = _explain(
-                code,
-                changes,
-                innovation,
-                along,
-                fresh,
-                negligible,
-                gram,
-                u_inner,
-                w_inner,
-                flip,
-                products,
-                terms,
-                variances,
-                matrix,
-                rank,
-            )
-            least = min(least, misfit)
-            n_changed = (changes[0] >= 0) + (changes[1] >= 0) + (changes[2] >= 0)
-            total = cost + 0.5 * (misfit + determinant - baseline) + switch * n_changed
-            n = offer(codes, costs, parents, skipped, n, after, total, h, False)
-            if stage == 1:
-                _keep_pair(pairs, pair_cost, changes[0], changes[1], total)
-    return n
-
-
-@compiled
-def _with_a_third(pairs: IntArray, costs: FloatArray, J: int) -> IntArray:
-    """(n, 3) each kept pair of features with each third one."""
-    found = np.empty((len(pairs) * J, 3), dtype=np.int64)
-    n = 0
-    for p in range(len(pairs)):
-        for c in range(J):
-            if costs[p] < np.inf and c != pairs[p, 0] and c != pairs[p, 1]:
-                found[n, 0], found[n, 1], found[n, 2] = pairs[p, 0], pairs[p, 1], c
-                n += 1
-    return found[:n]
-
-
-@compiled
-def _keep_pair(pairs: IntArray, costs: FloatArray, a: int, b: int, cost: float) -> None:
-    """Puts the pair (a, b) into the sorted list of the cheapest ones, if it belongs there."""
-    p = len(costs) - 1
-    if cost >= costs[p]:
-        return
-    while p > 0 and costs[p - 1] > cost:
-        costs[p] = costs[p - 1]
-        pairs[p] = pairs[p - 1]
-        p -= 1
-    costs[p] = cost
-    pairs[p, 0] = a
-    pairs[p, 1] = b
-
-
-@compiled
 def start_over(model: Model, hypotheses: Hypotheses, h: int, code: int, like: int) -> None:
     """Makes hypothesis h one that has `code`, costs as much as hypothesis `like`, and has seen no rows."""
     hypotheses.code[h] = code
@@ -295,7 +144,7 @@ def learn(
 ) -> None:
     """Updates what hypothesis i believes, and its chi², by a segment's mean; its code was `before` until now.
 
-    The features are filtered as if they were independent of each other.
+    Each feature keeps a variance of its own; what is known of sums of them is forgotten.
     """
     J, r = model.G.shape
     V, along, around = hypotheses.V[i], hypotheses.along[i], hypotheses.around[i]
@@ -341,5 +190,32 @@ def learn(
             for j in range(r):
                 V[k, j] += around[k] * u[j] + along[k] * gain * model.G[k, j]
             around[k] *= 1.0 - around[k] / scale
-            # gᵀS⁻¹g, with this term alone beside the noise
-            along[k] /= 1.0 + along[k] * model.gram[k, k] / scale
+    _shrink(along, model.gram, scratch.terms, m, scale, matrix)
+
+
+@compiled
+def _shrink(
+    along: FloatArray, gram: FloatArray, terms: IntArray, m: int, scale: float, work: FloatArray
+) -> None:
+    """Brings `along` (J,) of the m terms to what it is after a segment.
+
+    That is the diagonal of (diag(1/along) + Q/scale)⁻¹, where Q is the Gram matrix of the terms.
+    Two features that switched together are known by their sum alone, and each of them stays as uncertain.
+    """
+    for i in range(m):
+        for j in range(m):
+            work[i, j] = gram[terms[i], terms[j]] / scale
+        work[i, i] += 1.0 / along[terms[i]]
+    for i in range(m):  # the inverse in place; the matrix is symmetric and positive definite
+        pivot = 1.0 / work[i, i]
+        work[i, i] = 1.0
+        for c in range(m):
+            work[i, c] *= pivot
+        for j in range(m):
+            if j != i:
+                factor = work[j, i]
+                work[j, i] = 0.0
+                for c in range(m):
+                    work[j, c] -= factor * work[i, c]
+    for i in range(m):
+        along[terms[i]] = work[i, i]

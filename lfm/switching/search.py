@@ -1,8 +1,8 @@
-"""Features and codes of a sequence of segments: where features repeat exactly, and where they vary.
+"""Features and codes of a sequence of segments, where features repeat exactly.
 
 Owns the alternation of decoding and refitting, the number of features, and the certificate. `search_exact`
-supposes that a feature is the same whenever it is on; `search_varying` that each activation has a size (and,
-less, a shape) of its own. Both work in units of the noise and return a `Fit`, whose objectives compare.
+supposes that a feature is the same whenever it is on; `lfm.switching.search_varying` that each activation has
+a size of its own. Both work in units of the noise and return a `Fit`, whose objectives compare.
 """
 
 from collections.abc import Callable
@@ -12,19 +12,16 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.least_squares import least_squares
-from lfm.switching.edges import EdgeTypes, edge_types, varying_edge_types
+from lfm.switching.edges import EdgeTypes, edge_types
 from lfm.switching.features import choose, description_length, starting_features
 from lfm.switching.relations import find_relations
-from lfm.switching.segments import Segments, States, find_states, is_transition
+from lfm.switching.segments import Segments, States, is_transition
 from lfm.switching.skipped_rows import codes_of_neighbours
 from lfm.switching.thresholds import THRESHOLDS
-from lfm.switching.tracking import Variation, track_segments
+from lfm.switching.tracking import Variation
 from lfm.switching.viterbi import decode_segments
 
 CERTIFICATE_SIGMAS = 6.0
-FIRST_GUESS = Variation(drift=0.04, shape=0.01)
-_WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
-_LEAST = 0.002  # relative variation below this is not looked for
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
 _WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
 _MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40,
@@ -105,7 +102,7 @@ def _alternate(
     path = decode_segments(segments, states, G, level)
     converged = False
     for _ in range(max_iter):
-        used = _varies(path.Z)
+        used = varies(path.Z)
         design = np.column_stack([path.Z[:, used], np.ones(len(path.Z))])
         features = least_squares(design, segments.mean, weight=np.where(path.glitch, 0, segments.length)).W
         G, level = features[:-1], features[-1]
@@ -117,7 +114,7 @@ def _alternate(
     chi2 = segments.length * np.sum(residual**2, axis=1)
     fitting = ~path.glitch
     freedom = (np.count_nonzero(fitting) - len(G) - 1) * segments.mean.shape[1]
-    misfit = _standardised(float(chi2[fitting].sum()), freedom)
+    misfit = standardised(float(chi2[fitting].sum()), freedom)
     Z = codes_of_neighbours(segments, path.Z, path.glitch)
     return Fit(G, level, Z, path.glitch, path.cost + price * len(G), misfit, converged, None)
 
@@ -146,105 +143,12 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     return fit
 
 
-def search_varying(
-    segments: Segments, *, most: int, drift: float | None, max_iter: int, report: Report
-) -> Fit:
-    """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
-
-    From the number of features that describes the edges best it goes down, then up, as long as the evidence
-    gains. On the way up, where the edges alone ask for no more, a feature must gain its price once more.
-    """
-    kept = segments.only(~is_transition(segments))
-    guess = FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
-    types, measured = varying_edge_types(kept, guess)
-    variation = Variation(drift or max(_WIDER * measured.drift, _LEAST), max(_WIDER * measured.shape, _LEAST))
-    if variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
-        types, _ = varying_edge_types(kept, variation)
-    relations = find_relations(types)
-    price = description_length(types)
-    choice = choose(types, relations, price=price, n_rows=int(segments.length.sum()), most=most)
-    toward = segments.length @ segments.mean
-    states = find_states(kept)
-    preferred = int(np.argmin(choice.charges))
-    best: Fit | None = None
-    down, up = range(preferred, -1, -1), range(preferred + 1, len(choice.sets))
-    for numbers, least_gain in ((down, 0.0), (up, price)):
-        for j in numbers:
-            G, level = starting_features(types, relations, choice.sets[j], states, toward, kept.follows)
-            fit = _alternate_varying(segments, G, level, variation, price=price, max_iter=max_iter)
-            if best is not None and fit.objective >= best.objective - least_gain:
-                break
-            best = fit
-            report(best.objective)
-    assert best is not None
-    if not best.certified:
-        again = _alternate_varying(
-            segments, best.G, best.level, variation, price=price, max_iter=1, thorough=True
-        )
-        best = min(best, again, key=lambda fit: fit.objective)
-        report(best.objective)
-    return best
-
-
-def _alternate_varying(
-    segments: Segments,
-    G: FloatArray,
-    level: FloatArray,
-    variation: Variation,
-    *,
-    price: float,
-    max_iter: int,
-    thorough: bool = False,
-) -> Fit:
-    """Track and refit in turn as long as the evidence gains."""
-    track = track_segments(segments, G, level, variation, thorough=thorough)
-    converged = False
-    for _ in range(max_iter):
-        used = _varies(track.Z)
-        new_G, new_level = refit_varying(
-            segments.mean, segments, track.Z[:, used], track.glitch, G[used], variation
-        )
-        again = track_segments(segments, new_G, new_level, variation, thorough=thorough)
-        converged = again.cost + price * len(new_G) >= track.cost + price * len(G) - 1.0
-        if converged:
-            break
-        G, level, track = new_G, new_level, again
-    freedom = (len(segments.start) - np.count_nonzero(track.glitch)) * segments.mean.shape[1]
-    misfit = _standardised(track.chi2, freedom)
-    Z = codes_of_neighbours(segments, track.Z, track.glitch)
-    return Fit(G, level, Z, track.glitch, track.cost + price * len(G), misfit, converged, variation)
-
-
-def refit_varying(
-    means: FloatArray,
-    segments: Segments,
-    Z: BinaryArray,
-    outlier: BoolArray,
-    G: FloatArray,
-    variation: Variation,
-) -> tuple[FloatArray, FloatArray]:
-    """Features (J, d) and level (d,) by generalised least squares on the edges of the segments' means (S, d).
-
-    An edge has the noise of its two means, and the variation of what switches in it (G, in units of the
-    noise): so the drift of a heavy load does not leak into small ones, as plain least squares would have it.
-    """
-    inside = np.flatnonzero(segments.follows & ~outlier & ~np.roll(outlier, 1))
-    change = Z[inside].astype(np.float64) - Z[inside - 1]
-    noise = 1.0 / segments.length[inside] + 1.0 / segments.length[inside - 1]
-    size = (variation.drift**2 + variation.shape**2) * np.sum(G**2, axis=1)
-    edges = means[inside] - means[inside - 1]
-    features = least_squares(change, edges, weight=1.0 / (noise + change**2 @ size / G.shape[1])).W
-    weight = ~outlier / (1.0 / segments.length + Z @ size)
-    level = weight @ (means - Z @ features) / weight.sum()
-    return features, level
-
-
-def _varies(Z: BinaryArray) -> BoolArray:
+def varies(Z: BinaryArray) -> BoolArray:
     """(J,) whether each column of Z takes both values."""
     return np.asarray(Z.any(axis=0) & ~Z.all(axis=0), dtype=np.bool_)
 
 
-def _standardised(chi2: float, freedom: int) -> float:
+def standardised(chi2: float, freedom: int) -> float:
     """How far chi² lies above its expectation, in standard deviations."""
     freedom = max(1, freedom)
     return float((chi2 - freedom) / np.sqrt(2 * freedom))

@@ -62,8 +62,11 @@ class SwitchingThresholds(NamedTuple):
     # Codes of segments where activations vary (lfm.switching.tracking)
     beam: int = 24
     """Hypotheses that are carried along, one for each code. Origin: decision 0050, set by hand, for time."""
-    extended_pairs: int = 4
-    """Changes of two features that are tried with a third. Origin: set by hand, for time."""
+    extended_changes: int = 16
+    """Changes of one feature, and of two, that are tried with every other two where fewer do not explain a
+    segment. Origin: set by hand, for time."""
+    extended_hypotheses: int = 2
+    """Hypotheses, the best ones, that try that. Origin: set by hand, for time."""
     wander: float = 0.15
     """Change inside an activation from segment to segment, as a share of the drift between activations.
     Origin: set by hand."""

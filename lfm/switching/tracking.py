@@ -7,7 +7,7 @@ apart whose sizes overlap. A segment of n rows has mean b + Σ v_k + N(0, I/n). 
 carries a Kalman filter of the v_k, which treats the features as independent of each other.
 
 A beam of hypotheses, one for each code, is carried from segment to segment. What one hypothesis does with one
-segment is `lfm.switching.hypotheses`.
+segment is `lfm.switching.hypotheses`, and what it tries `lfm.switching.changes`.
 """
 
 from typing import NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.switching.beam import offer
+from lfm.switching.changes import offer_changes
 from lfm.switching.hypotheses import (
     Beam,
     Hypotheses,
@@ -25,7 +26,6 @@ from lfm.switching.hypotheses import (
     inherit,
     innovate,
     learn,
-    offer_changes,
     start_over,
 )
 from lfm.switching.segments import Segments
@@ -47,6 +47,7 @@ class Track(NamedTuple):
     cost: float  # −log evidence of the segment means above noise alone, plus switches
     chi2: float  # Σ of squared innovations in units of their covariance
     glitch: BoolArray  # (S,) single rows that were skipped
+    paid: FloatArray  # (S,) what each segment adds to the cost
 
 
 @compiled
@@ -63,7 +64,7 @@ def _empty_hypotheses(n: int, J: int, r: int) -> Hypotheses:
 
 
 @compiled
-def _empty_scratch(J: int, r: int, n_pairs: int) -> Scratch:
+def _empty_scratch(J: int, r: int, n_kept: int) -> Scratch:
     """Room for the numbers of one hypothesis and one segment."""
     return Scratch(
         np.zeros(r),
@@ -75,8 +76,8 @@ def _empty_scratch(J: int, r: int, n_pairs: int) -> Scratch:
         np.zeros(J, dtype=np.int64),
         np.zeros(J),
         np.zeros((J, J + 1)),
-        np.zeros((n_pairs, 2), dtype=np.int64),
-        np.zeros(n_pairs),
+        np.zeros((n_kept, 4), dtype=np.int64),
+        np.zeros(n_kept),
     )
 
 
@@ -88,14 +89,13 @@ def _track(
     closest: IntArray,
     skip_cost: FloatArray,
     model: Model,
-    plausible: float,
     limits: SwitchingThresholds,
-) -> tuple[IntArray, BoolArray, float, float]:
-    """(codes, skipped segments) of the best hypothesis, its cost and its chi²."""
+) -> tuple[IntArray, BoolArray, FloatArray, float]:
+    """(codes, skipped segments, cost up to each segment) of the best hypothesis, and its chi²."""
     S, r = means.shape
     J, width = len(model.G), limits.beam
     now, then = _empty_hypotheses(width + 1, J, r), _empty_hypotheses(width + 1, J, r)
-    scratch = _empty_scratch(J, r, limits.extended_pairs)
+    scratch = _empty_scratch(J, r, limits.extended_changes)
     beam = Beam(
         np.zeros(width, dtype=np.int64),
         np.zeros(width),
@@ -105,6 +105,7 @@ def _track(
     codes = np.zeros((S, width), dtype=np.int64)
     parents = np.zeros((S, width), dtype=np.int64)
     skipped = np.zeros((S, width), dtype=np.bool_)
+    costs = np.zeros((S, width))
     H = 1
     for s in range(S):
         noise = 1.0 / length[s]
@@ -121,7 +122,18 @@ def _track(
             if now.cost[h] > reach:
                 continue
             innovation = innovate(model, now, h, means[s], noise, scratch)
-            n = offer_changes(model, now, h, beam, n, innovation, prices, plausible, scratch)
+            n = offer_changes(
+                model,
+                now,
+                h,
+                beam,
+                n,
+                innovation,
+                prices,
+                limits.hopeless_nats,
+                h < limits.extended_hypotheses,
+                scratch,
+            )
             if skip_cost[s] < np.inf:
                 cost = now.cost[h] + skip_cost[s]
                 n = offer(beam.code, beam.cost, beam.parent, beam.skipped, n, now.code[h], cost, h, True)
@@ -133,27 +145,30 @@ def _track(
             codes[s, i] = beam.code[i]
             parents[s, i] = h if h < n_before else leader
             skipped[s, i] = beam.skipped[i]
+            costs[s, i] = beam.cost[i]
         H = n
         now, then = then, now
     best = int(np.argmin(now.cost[:H]))
-    path, glitch = _trace_back(codes, parents, skipped, best)
-    return path, glitch, now.cost[best], now.chi2[best]
+    path, glitch, cost = _trace_back(codes, parents, skipped, costs, best)
+    return path, glitch, cost, now.chi2[best]
 
 
 @compiled
 def _trace_back(
-    codes: IntArray, parents: IntArray, skipped: BoolArray, best: int
-) -> tuple[IntArray, BoolArray]:
-    """(codes (S,), skipped (S,)) on the way that ends in the hypothesis `best`."""
+    codes: IntArray, parents: IntArray, skipped: BoolArray, costs: FloatArray, best: int
+) -> tuple[IntArray, BoolArray, FloatArray]:
+    """(codes (S,), skipped (S,), costs (S,)) on the way that ends in the hypothesis `best`."""
     S = len(codes)
     path = np.zeros(S, dtype=np.int64)
     glitch = np.zeros(S, dtype=np.bool_)
+    cost = np.zeros(S)
     h = best
     for s in range(S - 1, -1, -1):
         path[s] = codes[s, h]
         glitch[s] = skipped[s, h]
+        cost[s] = costs[s, h]
         h = parents[s, h]
-    return path, glitch
+    return path, glitch, cost
 
 
 def track_segments(
@@ -161,13 +176,8 @@ def track_segments(
     G: FloatArray,
     level: FloatArray,
     variation: Variation,
-    *,
-    thorough: bool = False,
 ) -> Track:
-    """The best sequence of codes found for features G (J, r) above the level (r,) with all off.
-
-    `thorough` tries changes of two and three features even where one explains a segment: ten times slower.
-    """
+    """The best sequence of codes found for features G (J, r) above the level (r,) with all off."""
     S, (J, r) = len(segments.start), G.shape
     closest = np.zeros(S, dtype=np.int64)
     after_gap = ~segments.follows
@@ -183,11 +193,9 @@ def track_segments(
         variation.shape**2 * np.diag(gram) / max(r, 1),
         (THRESHOLDS.wander * variation.drift) ** 2,
         THRESHOLDS.negligible_variance,
-        np.array([(a, -1, -1) for a in range(-1, J)], dtype=np.int64),
-        np.array([(a, b, -1) for a in range(J) for b in range(a + 1, J)], dtype=np.int64).reshape(-1, 3),
+        np.array([(a, -1, -1, -1) for a in range(-1, J)], dtype=np.int64),
+        np.array([(a, b, -1, -1) for a in range(J) for b in range(a + 1, J)], dtype=np.int64).reshape(-1, 4),
     )
-    # A misfit that is no worse than its expectation and one standard deviation needs no more changes.
-    plausible = 0.0 if thorough else r + float(np.sqrt(2.0 * r))
     path, glitch, cost, chi2 = _track(
         segments.mean,
         segments.length,
@@ -195,8 +203,7 @@ def track_segments(
         closest,
         skip_costs(segments),
         model,
-        plausible,
         THRESHOLDS,
     )
     Z = ((path[:, None] >> np.arange(J)) & 1).astype(np.uint8)
-    return Track(Z, float(cost), float(chi2), glitch)
+    return Track(Z, float(cost[-1]), float(chi2), glitch, np.diff(cost, prepend=0.0))

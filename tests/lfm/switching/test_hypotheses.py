@@ -1,17 +1,13 @@
 """The filter's arithmetic beside the same written with whole matrices."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from lfm.switching.hypotheses import (
-    Beam,
     Model,
     inherit,
     innovate,
     learn,
-    offer_changes,
     start_over,
 )
 from lfm.switching.tracking import _empty_hypotheses, _empty_scratch
@@ -28,12 +24,10 @@ MODEL = Model(
     np.array([0.1, 0.2, 0.05, 0.15]),
     0.003**2,
     0.0,  # nothing is negligible, so that whole matrices give the same
-    np.array([(a, -1, -1) for a in range(-1, J)]),
-    np.array([(a, b, -1) for a in range(J) for b in range(a + 1, J)]),
+    np.array([(a, -1, -1, -1) for a in range(-1, J)]),
+    np.array([(a, b, -1, -1) for a in range(J) for b in range(a + 1, J)]),
 )
 NOISE = 0.25
-SWITCH = 4.0
-BASELINE = R * np.log(NOISE)
 
 
 @pytest.fixture
@@ -56,18 +50,6 @@ def covariance(around, along, on):
     return total
 
 
-def after_change(hypotheses, h, changed, mean):
-    """(code, misfit, log determinant) of hypothesis h after the features in `changed` switched."""
-    before = {k for k in range(J) if hypotheses.code[h] >> k & 1}
-    on = before ^ set(changed)
-    V, around, along = hypotheses.V[h].copy(), hypotheses.around[h].copy(), hypotheses.along[h].copy()
-    for k in on - before:
-        V[k], around[k], along[k] = G[k], MODEL.around[k], MODEL.along
-    u = mean - LEVEL - sum((V[k] for k in on), np.zeros(R))
-    S = covariance(around, along, on)
-    return sum(1 << k for k in on), float(u @ np.linalg.solve(S, u)), float(np.linalg.slogdet(S)[1])
-
-
 def test_what_is_on_is_taken_off_and_may_have_wandered(believed):
     mean = LEVEL + G[0] + G[2] + 0.3
     scratch = _empty_scratch(J, R, 2)
@@ -78,39 +60,6 @@ def test_what_is_on_is_taken_off_and_may_have_wandered(believed):
     np.testing.assert_allclose(believed.along[1], [0.01 + 9e-6, 0.02, 0.03 + 9e-6, 0.04])
     np.testing.assert_allclose(scratch.w, [believed.V[1, 0], -G[1], believed.V[1, 2], -G[3]])
     np.testing.assert_allclose(scratch.flip, [-0.3, 0.2, -0.2, 0.15])
-
-
-@pytest.mark.parametrize("switched", [(), (1,), (0,), (0, 1), (2, 3), (0, 1, 2), (1, 2, 3)])
-def test_successors_cost_what_whole_matrices_say(believed, switched):
-    on = {0, 2} ^ set(switched)
-    mean = LEVEL + sum((G[k] for k in on), np.zeros(R))
-    scratch = _empty_scratch(J, R, 6)
-    beam = Beam(np.zeros(16, np.int64), np.zeros(16), np.zeros(16, np.int64), np.zeros(16, bool))
-    innovation = innovate(MODEL, believed, 1, mean, NOISE, scratch)
-    n = offer_changes(MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), 0.0, scratch)
-    expected = {}
-    for size in range(4):
-        for changed in itertools.combinations(range(J), size):
-            code, misfit, determinant = after_change(believed, 1, changed, mean)
-            expected[code] = 7.0 + 0.5 * (misfit + determinant - BASELINE) + SWITCH * size
-    assert n == len(expected) == 15  # all but the change of four
-    for code, cost, parent in zip(beam.code[:n], beam.cost[:n], beam.parent[:n], strict=True):
-        assert cost == pytest.approx(expected[code])
-        assert parent == 1
-    assert beam.code[0] == sum(1 << k for k in on)
-
-
-def test_more_changes_are_tried_only_where_fewer_explain_nothing(believed):
-    scratch = _empty_scratch(J, R, 2)
-    beam = Beam(np.zeros(16, np.int64), np.zeros(16), np.zeros(16, np.int64), np.zeros(16, bool))
-    mean = LEVEL + believed.V[1, 0] + believed.V[1, 2]
-    innovation = innovate(MODEL, believed, 1, mean, NOISE, scratch)
-    assert offer_changes(MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), 5.0, scratch) == J + 1
-    mean = mean + G[1] + G[3]
-    innovation = innovate(MODEL, believed, 1, mean, NOISE, scratch)
-    n = offer_changes(MODEL, believed, 1, beam, 0, innovation, (SWITCH, BASELINE), 5.0, scratch)
-    assert n == 1 + J + J * (J - 1) // 2
-    assert beam.code[0] == 0b1111
 
 
 def test_a_segment_teaches_as_a_kalman_filter_does(believed):
@@ -142,3 +91,14 @@ def test_what_switches_on_is_believed_to_be_the_feature_itself(believed):
     np.testing.assert_allclose(then.V[0, 1], G[1], atol=1e-9)
     assert then.around[0, 1] < MODEL.around[1]
     assert then.along[0, 1] < MODEL.along
+
+
+def test_features_that_are_on_together_are_known_as_well_as_whole_matrices_say(believed):
+    then = _empty_hypotheses(1, J, R)
+    inherit(believed, 1, then, 0, 0b0101, 9.0)
+    learn(MODEL, then, 0, 0b0101, LEVEL + G[0] + G[2], NOISE, _empty_scratch(J, R, 2))
+    on = [0, 2]
+    scale = NOISE + 0.3 + 0.2
+    posterior = np.linalg.inv(np.diag([1 / 0.01, 1 / 0.03]) + G[on] @ G[on].T / scale)
+    np.testing.assert_allclose(then.along[0, on], np.diag(posterior))
+    np.testing.assert_array_equal(then.along[0, [1, 3]], believed.along[1, [1, 3]])

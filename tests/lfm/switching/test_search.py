@@ -7,17 +7,14 @@ from lfm.switching.search import (
     Fit,
     _alternate,
     _prune,
-    _standardised,
-    _varies,
     exact_edge_types,
-    refit_varying,
     repeats_exactly,
     search_exact,
-    search_varying,
+    standardised,
+    varies,
 )
 from lfm.switching.segments import Segments, find_states
 from lfm.switching.thresholds import THRESHOLDS
-from lfm.switching.tracking import Variation
 
 G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
@@ -94,48 +91,6 @@ def test_objectives_count_the_price_of_each_feature():
     assert dear.objective == pytest.approx(cheap.objective + 30.0)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_varying_search_finds_features_whose_activations_differ(seed):
-    segments, Z = switched(seed, drift=0.05)
-    fit = search_varying(segments, most=10, drift=None, max_iter=10, report=lambda _: None)
-    assert same_codes(fit.Z, Z)
-    assert fit.variation is not None
-    assert 0.02 < fit.variation.drift < 0.1
-    assert fit.misfit < CERTIFICATE_SIGMAS
-    given = search_varying(segments, most=10, drift=0.05, max_iter=10, report=lambda _: None)
-    assert given.variation is not None
-    assert given.variation.drift == 0.05
-
-
-def test_the_refit_is_generalised_least_squares_on_the_edges():
-    segments, Z = switched(1, S=40, drift=0.03)
-    outlier = np.zeros(40, bool)
-    outlier[17] = True
-    variation = Variation(0.03, 0.01)
-    features, level = refit_varying(segments.mean, segments, Z, outlier, G, variation)
-    inside = [s for s in range(1, 40) if s not in (17, 18)]
-    change = np.array([Z[s].astype(float) - Z[s - 1] for s in inside])
-    edges = np.array([segments.mean[s] - segments.mean[s - 1] for s in inside])
-    size = (0.03**2 + 0.01**2) * np.sum(G**2, axis=1)
-    variance = [
-        1 / segments.length[s] + 1 / segments.length[s - 1] + c**2 @ size / 3
-        for s, c in zip(inside, change, strict=True)
-    ]
-    A = change / np.sqrt(variance)[:, None]
-    np.testing.assert_allclose(
-        features, np.linalg.lstsq(A, edges / np.sqrt(variance)[:, None], rcond=None)[0]
-    )
-    weight = np.where(outlier, 0.0, 1 / (1 / segments.length + Z @ size))
-    np.testing.assert_allclose(level, weight @ (segments.mean - Z @ features) / weight.sum())
-
-
-def test_the_drift_of_a_heavy_load_does_not_leak_into_a_small_one():
-    """Edges in which a heavy load switches too say little about the small one."""
-    segments, Z = switched(2, drift=0.1)
-    fit, _ = refit_varying(segments.mean, segments, Z, np.zeros(len(Z), bool), G, Variation(0.1, 0.01))
-    np.testing.assert_allclose(fit, G, atol=3.0)
-
-
 def types_seen(times, n_candidates):
     times = np.asarray(times)
     T = len(times)
@@ -170,9 +125,9 @@ def test_edges_that_never_recur_end_the_exact_search_at_once():
 
 
 def test_the_certificate_is_a_distance_in_standard_deviations():
-    assert _standardised(100 + 3 * np.sqrt(200), 100) == pytest.approx(3.0)
-    assert _standardised(100.0, 100) == 0
-    assert _standardised(1.0, -5) == 0  # no freedom is left: one is taken
+    assert standardised(100 + 3 * np.sqrt(200), 100) == pytest.approx(3.0)
+    assert standardised(100.0, 100) == 0
+    assert standardised(1.0, -5) == 0  # no freedom is left: one is taken
     fit = Fit(G, LEVEL, np.zeros((1, 3), np.uint8), np.zeros(1, bool), 0.0, CERTIFICATE_SIGMAS, True, None)
     assert fit.certified
     assert not fit._replace(misfit=CERTIFICATE_SIGMAS + 0.1).certified
@@ -200,7 +155,7 @@ def test_only_features_whose_switches_are_cheap_are_tried_without(monkeypatch):
 
 def test_a_column_varies_where_it_takes_both_values():
     Z = np.array([[0, 1, 0], [0, 1, 1]], dtype=np.uint8)
-    assert _varies(Z).tolist() == [False, False, True]
+    assert varies(Z).tolist() == [False, False, True]
 
 
 def test_a_fit_counts_misfit_in_the_rows_that_fit_and_its_freedom():
