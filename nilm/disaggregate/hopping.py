@@ -26,10 +26,11 @@ from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES
 from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.first_solution import share_left_over
-from nilm.disaggregate.house_priors import SUNNY_W, Setting, feeds_in, most_plausible
+from nilm.disaggregate.house_priors import Setting, feeds_in, most_plausible
 from nilm.disaggregate.unfit_rows import rows_with_state
 from nilm.disaggregate.voltage_response import at_steady_voltage, per_row
 from nilm.options import check_prior
+from nilm.thresholds import HOUSE
 from nilm.timeline import gaps_of_rows, row_durations
 
 MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
@@ -199,5 +200,5 @@ def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
 def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:
     """W (K, D) with no watts where they came out negative within their doubt: the sun has them."""
     watts = W @ mean_v
-    missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
+    missing = np.where((watts < 0) & (watts >= -HOUSE.sunny_w * len(mean_v)), watts, 0.0)
     return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)
