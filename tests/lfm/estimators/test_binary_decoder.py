@@ -160,17 +160,18 @@ def search(X, K, seed=0):
     return _Search(X, K, 100, np.random.default_rng(seed), Rounds(None))
 
 
-def test_the_floor_is_what_noise_leaves_inside_and_a_little_more():
+@pytest.mark.parametrize(("K", "N", "noise"), [(5, 150, 0.4), (8, 40, 0.05)])
+def test_the_floor_is_what_noise_leaves_inside_and_a_little_more(K, N, noise):
     inside, floors = [], []
     for seed in range(20):
-        data = images(5, 150, 0, seed, noise=0.4)
-        one = search(data.X, 5)
-        assert one.r == 5
+        data = images(K, N, 0, seed, noise=noise)
+        one = search(data.X, K)
+        assert one.r == K
         Z = data.truth.Z.astype(float)
         inside.append(np.sum((one.Y - Z @ np.linalg.lstsq(Z, one.Y)[0]) ** 2))
         floors.append(one.floor)
     assert np.all(np.array(inside) <= floors)
-    spread = 0.4**2 * np.sqrt(2 * 145 * 5)  # of a sum of so many squares of the noise
+    spread = noise**2 * np.sqrt(2 * (N - K) * K)  # of a sum of so many squares of the noise
     # Six, less what more of the noise lies in the leading directions than `_noise` knows to second order.
     assert 4 < (np.mean(floors) - np.mean(inside)) / spread < 6.5
 
