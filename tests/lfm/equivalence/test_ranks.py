@@ -47,7 +47,7 @@ def test_distinct_rows_with_their_counts_are_z_in_another_order() -> None:
 @pytest.mark.parametrize(
     ("Z", "message"),
     [
-        ([[1, 0], [1, 0], [0, 0]], "column 1 is zero"),
+        ([[1, 0], [1, 0], [0, 0]], r"rank\(Z\) = 1 < K = 2: column 1 is zero"),
         ([[1, 1], [0, 0], [1, 1]], "columns 0 and 1 are equal"),
         ([[1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 0, 1]], r"column 2 = column 0 \+ column 1"),
         ([[1, 1, 0]], "N = 1 rows and K = 3"),
