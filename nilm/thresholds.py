@@ -183,14 +183,14 @@ class SunThresholds(NamedTuple):
     """Typical changes across the shape above which something else switched. Origin: set by hand."""
     least_quiet_a: float = 0.006
     """Amperes RMS across the shape that are never a switch. Origin: set by hand, the meter's noise."""
-    window: int = 21
-    """Rows in which steps are counted. Origin: set by hand, 42 minutes of rows of two minutes."""
-    in_window: int = 4
-    """Steps in such a window that make daylight. Origin: set by hand."""
-    bridged: int = 45
-    """Rows without a step that a day may have. Origin: set by hand, an hour and a half."""
-    least_rows: int = 60
-    """Rows of daylight in one piece. Origin: two hours; no appliance takes as long to settle."""
+    window_s: float = 2520.0
+    """Seconds in which steps are counted. Origin: set by hand, 21 rows of two minutes."""
+    in_window: float = 4 / 21
+    """Share of such a window's rows that have a step, to make daylight. Origin: set by hand."""
+    bridged_s: float = 5400.0
+    """Seconds without a step that a day may have. Origin: set by hand."""
+    least_s: float = 7200.0
+    """Seconds of daylight in one piece. Origin: no appliance takes as long to settle."""
     least_share: float = 0.5
     """Share of the quiet rows of such a day that have a step. Origin: set by hand."""
     night_share: float = 0.05

@@ -160,7 +160,7 @@ def factorise(
     X, V = current[fit_rows], per_row(voltage, fit_rows)
     feeding = feeds_in(X, V, gaps)
     mean_v = V.mean(axis=0)
-    sun = find_generator(X, mean_v, gaps) if feeding else None
+    sun = find_generator(X, mean_v, gaps, interval_s=interval_s) if feeding else None
     how = EstimatorChoice(name, components, seed, callback)
     if sun is not None:  # beside it appliances are on or off
         name = "switching" if name in ("auto", SHAPES) else name

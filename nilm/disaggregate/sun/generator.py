@@ -35,12 +35,16 @@ class Generator:
         return int(np.count_nonzero(self.switch[1:] & ~switches[1:]))
 
 
-def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) -> Generator | None:
+def find_generator(
+    X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray, *, interval_s: float = 120
+) -> Generator | None:
     """The generator in the rows X (N, D) amperes, voltage_v (D,), gap_before (N,); None where there is none.
 
-    Only what varies for hours is one: a feed-in that is on or off is an appliance like others.
+    `interval_s` is the usual time from row to row. Only what varies for hours is a generator: a feed-in that
+    is on or off is an appliance like others.
     """
-    if len(X) < SUN.least_rows:
+    least_rows = round(SUN.least_s / interval_s)
+    if len(X) < max(least_rows, 2):
         return None
     changes = np.diff(X, axis=0, prepend=X[:1])
     follows = ~gap_before
@@ -50,11 +54,11 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
     watts = float(np.linalg.norm(voltage_v)) / len(unit)
     steps = follows & (across < limit + SUN.in_phase * np.abs(along) / np.sqrt(len(unit)))
     steps &= _moves(along, X @ unit, watts)
-    if not _days(steps, follows & (across < limit)):
+    if not _days(steps, follows & (across < limit), interval_s):
         return None
     for _ in range(3):
         beside = steps & np.roll(steps, 1) & np.roll(steps, -1)  # the sun moves on; a heater steps once
-        if np.count_nonzero(beside) < SUN.least_rows // 2:
+        if np.count_nonzero(beside) < max(least_rows // 2, 1):
             return None
         unit = _direction(changes[beside], SUN.largest_step_w / watts)
         along, across = _parts(changes, unit)
@@ -63,7 +67,7 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
         steps = quiet & _moves(along, X @ unit, watts)
     if unit @ voltage_v > 0:
         unit = -unit
-    days = _days(steps, quiet)
+    days = _days(steps, quiet, interval_s)
     daylight = np.zeros(len(X), dtype=np.bool_)
     for first, last in days:
         daylight[first:last] = True
@@ -97,23 +101,24 @@ def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
     return np.asarray(np.abs(along) * watts > np.maximum(SUN.meter_w, SUN.least_step * np.abs(level) * watts))
 
 
-def _days(steps: BoolArray, quiet: BoolArray) -> list[tuple[int, int]]:
+def _days(steps: BoolArray, quiet: BoolArray, interval_s: float) -> list[tuple[int, int]]:
     """(first, last) step of each long stretch in which most quiet rows have one; at `last` it is over.
 
     Where a switch lies just before the first step or just after the last, the sun may have come or gone with
     it, so the day is taken to reach there.
     """
-    crowded = np.convolve(steps, np.ones(SUN.window), "same") >= SUN.in_window
+    window = max(round(SUN.window_s / interval_s), 1)
+    crowded = np.convolve(steps, np.ones(window), "same") >= SUN.in_window * window
     rows = np.flatnonzero(crowded & steps)
     if not len(rows):
         return []
-    cuts = 1 + np.flatnonzero(np.diff(rows) > SUN.bridged)
+    cuts = 1 + np.flatnonzero(np.diff(rows) > SUN.bridged_s / interval_s)
     found = []
     for part in np.split(rows, cuts):
         first, last = int(part[0]), int(part[-1])
         here = slice(first, last + 1)
         usual = np.count_nonzero(steps[here]) >= SUN.least_share * np.count_nonzero(quiet[here])
-        if last - first < SUN.least_rows or not usual:
+        if last - first < round(SUN.least_s / interval_s) or not usual:
             continue
         while first > 1 and not quiet[first - 1]:
             first -= 1
