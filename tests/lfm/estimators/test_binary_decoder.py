@@ -140,13 +140,15 @@ def test_the_paper_s_images_are_exact_after_the_hop(K, n_pdc):
 @pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
 def test_noise_is_exact_for_the_values_of_the_spiked_model(N, D, scale):
     """Squares (s² + Nσ²)(s² + Dσ²)/s² and what is left outside give σ² and the energy that leans on them."""
-    variance, signal = 0.3 * scale, np.array([40.0, 12.0, 5.0]) * 900 * scale
+    variance = 0.3 * scale
+    weak = 1.5 * np.sqrt(N * D) * variance  # the SVD sees no signal below a third less
+    signal = np.array([36_000 * scale, 10_800 * scale, weak])
     squares = (signal + N * variance) * (signal + D * variance) / signal
     leaning = float(np.sum(N * D * variance**2 / signal))
     outside = variance * (N - 3) * (D - 3) - leaning
     found, taken = _noise(squares, outside, N, D)
-    assert found == pytest.approx(variance, rel=1e-4)
-    assert taken == pytest.approx(leaning, rel=1e-3)
+    assert found == pytest.approx(variance, rel=1e-8)
+    assert taken == pytest.approx(leaning, rel=1e-6)
     assert _noise(squares, 0.0, 3, D) == (0.0, 0.0)  # no direction is left to measure noise in
 
 
