@@ -212,9 +212,12 @@ def test_two_that_switch_at_once_need_no_line_of_their_own():
 
 
 def test_a_line_is_dropped_where_it_saves_less_than_its_direction_costs():
-    """A change of size 10 costs 11 nats by itself; a line takes 5 for its size and 9 for its direction."""
+    """A change of size 10 costs 11 nats by itself; a line takes 5 for its size and 9 for its direction.
+
+    One of size 30 costs 21, and its line 5 and 14.
+    """
     true, other = np.eye(R)[:2]
     many = changes_of(true[None], [60], np.random.default_rng(3))
-    for n_rare, n_kept in ((1, 1), (8, 2)):
-        changes = np.vstack([many, np.tile(10 * other, (n_rare, 1))])
+    for size, n_rare, n_kept in ((10, 1, 1), (10, 8, 2), (30, 1, 2)):
+        changes = np.vstack([many, np.tile(size * other, (n_rare, 1))])
         assert len(choose_lines(changes, np.array([true, other])).direction) == n_kept
