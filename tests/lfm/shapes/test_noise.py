@@ -50,6 +50,22 @@ def test_directions_below_the_least_noise_are_left_out() -> None:
     assert find_signal(X, np.zeros(N, bool), min_noise=5.0).basis.shape[1] == 0
 
 
+def test_what_lasts_is_found_below_the_noise_of_a_row_and_what_does_not_last_is_not() -> None:
+    rng = np.random.default_rng(4)
+    shape = np.ones(20) / np.sqrt(20)
+    noise = rng.standard_normal((N, 20))
+    # Its variance is 0.12. Rows show a direction from √(20/800) = 0.16 on, means of 16 from √(20/50)/16 = 0.04.
+    lasting = 0.7 * (np.arange(N) % 80 < 40)
+    passing = 0.7 * (np.arange(N) % 2)
+    no_gaps = np.zeros(N, bool)
+    found = find_signal(np.outer(lasting, shape) + noise, no_gaps).basis
+    assert found.shape[1] == 1
+    assert abs(float(found[:, 0] @ shape)) > 0.7  # the theory of the spiked model says 0.86
+    assert find_signal(np.outer(passing, shape) + noise, no_gaps).basis.shape[1] == 0
+    between_gaps = np.arange(N) % 10 == 0  # no sixteen rows follow one another
+    assert find_signal(np.outer(lasting, shape) + noise, between_gaps).basis.shape[1] == 0
+
+
 def test_one_row_has_no_direction_and_no_row_is_refused() -> None:
     one = find_signal(np.ones((1, 4)), np.zeros(1, bool))
     assert one.basis.shape == (4, 0)
