@@ -1,6 +1,7 @@
 """The product on weeks of real habits: how much energy it gives to the right appliance, beside its peers.
 
-    python benchmarks/habits.py [--quick] [--only product,variations,peers,hops] [--seeds N] [--first-seed S]
+    python benchmarks/habits.py [--quick] [--only product,variations,peers,hops,year] [--seeds N]
+        [--first-seed S]
 
 Measured watts of real houses, summed with recorded waveforms (`nilm.simulate.habits`): real habits, our sum.
 Reported seeds start at 900; seeds below 100 are for development (--first-seed 0) and are never reported. The
@@ -20,10 +21,11 @@ import numpy as np
 from habit_sets import FIRST_SEED, HEADER, VARIATIONS, Find, Score, assigned, line, observed_weeks
 from machine import machine_size
 
+import lfm
 from nilm.disaggregate import disaggregate
 from nilm.simulate.habits import ObservedHabits
 
-PARTS = ("product", "variations", "peers", "hops")
+PARTS = ("product", "variations", "peers", "hops", "year")
 # Peers that see nothing but the total watts are the same for every seed of the waveforms.
 PEERS: dict[str, tuple[Find, bool]] = {
     "saying nothing": (habit_baselines.nothing, False),
@@ -56,6 +58,28 @@ def scored(find: Find, data: Path, seeds: range, *, verbose: bool = False, **obs
     return scores
 
 
+def year(data: Path, seed: int) -> None:
+    """The cost of `lfm.ShapeDecoder` by the length of the record: the busiest week again and again."""
+    print(
+        "\n| weeks in a row | rows | shapes | CPU s | CPU s a week | peak memory, GB |\n" + "| --- " * 6 + "|"
+    )
+    busiest = [seen for _, _, seen in observed_weeks(data, range(seed, seed + 1))][-1]
+    rng = np.random.default_rng(seed)
+    for weeks in (1, 4, 13, 52):
+        X = np.tile(busiest.current_a, (weeks, 1))
+        X += 0.2 * 0.02 * rng.standard_normal(X.shape)  # a fifth of its noise: no week is exactly another
+        gap_before = np.tile(np.arange(len(busiest.current_a)) == 0, weeks)
+        start = time.process_time()
+        model = lfm.ShapeDecoder(positive=busiest.voltage_v).fit(X, gap_before=gap_before)
+        cpu_s = time.process_time() - start
+        memory_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+        print(
+            f"| {weeks} | {len(X):,} | {len(model.components_)} | {cpu_s:.1f} | {cpu_s / weeks:.2f} "
+            f"| {memory_gb:.2f} |",
+            flush=True,
+        )
+
+
 def main(*, data: Path, seeds: range, only: list[str]) -> None:
     print(f"habits benchmark on {machine_size()}; seeds {seeds.start} to {seeds.stop - 1}\n")
     print(HEADER)
@@ -73,6 +97,8 @@ def main(*, data: Path, seeds: range, only: list[str]) -> None:
             print(line(name, scored(find, data, few)), flush=True)
     if "hops" in only:
         habit_hops.table(data, range(seeds.start, seeds.start + 1))
+    if "year" in only:
+        year(data, seeds.start)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
 from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
-from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large
+from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large, sampled
 from lfm.shapes.noise import at_noise_floor, find_signal
 
 _LEAST_CHANGES = 2  # a line is seen at least twice
@@ -196,7 +196,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return
         self._whiten = np.linalg.cholesky(np.linalg.inv(background(changes)))
         whitened = changes @ self._whiten
-        large = whitened[is_large(whitened)]
+        large = sampled(whitened[is_large(whitened)])
         directions = find_lines(large)
         if len(directions) == 0:
             return

@@ -16,7 +16,8 @@ from scipy.stats import chi2
 from lfm.arrays import BoolArray, FloatArray, IntArray
 
 MAX_LINES = 60
-MAX_CHANGES = 3000  # that lines are looked for in; of more, an even sample
+# Changes that lines are looked for in; of more, an even sample. A week of 120 s rows has up to 2,200 of them.
+MAX_CHANGES = 3000
 _HYPOTHESES = 1500
 _FAR = 1e-5  # probability that noise alone takes a change of a line so far off it
 _QUIET = 1e-4  # probability that the background alone makes a change so large
@@ -57,6 +58,16 @@ def _at_least_noise(covariance: FloatArray) -> FloatArray:
     return np.asarray((vectors * np.maximum(values, 2.0)) @ vectors.T)
 
 
+def sampled(changes: FloatArray) -> FloatArray:
+    """An even sample of at most MAX_CHANGES of the changes (n, r): the cost of a long record stays linear.
+
+    More changes would also pay for more lines: of a load that wanders a little, a long record shows more.
+    """
+    if len(changes) <= MAX_CHANGES:
+        return changes
+    return changes[np.linspace(0, len(changes) - 1, MAX_CHANGES).astype(np.int64)]
+
+
 def is_large(changes: FloatArray) -> BoolArray:
     """(n,) which changes (n, r), in units of the background, are more than background."""
     return np.asarray(np.sum(changes**2, axis=1) > chi2.isf(_QUIET, changes.shape[1]))
@@ -64,8 +75,6 @@ def is_large(changes: FloatArray) -> BoolArray:
 
 def find_lines(changes: FloatArray) -> FloatArray:
     """(K, r) unit vectors: the lines of the large `changes` (n, r), in units of the background."""
-    if len(changes) > MAX_CHANGES:
-        changes = changes[np.linspace(0, len(changes) - 1, MAX_CHANGES).astype(np.int64)]
     r = changes.shape[1]
     size2 = np.sum(changes**2, axis=1)
     limit = chi2.isf(_FAR, max(r - 1, 1))

@@ -21,8 +21,8 @@ _ROUNDS = 100
 _EDGE_SLACK = 1.05  # of the Marchenko-Pastur edge: it is exact for many rows and directions only
 _OVERLAP = 1.5  # neighbouring changes share a row, so N of them count as N / 1.5
 _STRETCHES = 50  # pieces of a record in which a residual is looked at by itself
-# Rows in one mean, in the two looks at the levels. On noisy weeks of real habits (seeds 1 to 3) 16 and 32
-# did the same, 8 and 64 found less.
+# Rows in one mean, in the two looks at the levels. On noisy weeks of real habits (seeds 1 to 3) 16 and 32 did
+# the same, 8 and 64 found less.
 _LOOKS = (1, 16)
 _SIGMAS = 6.0  # standard deviations by which noise itself may exceed its mean
 

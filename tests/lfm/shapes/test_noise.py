@@ -54,7 +54,7 @@ def test_what_lasts_is_found_below_the_noise_of_a_row_and_what_does_not_last_is_
     rng = np.random.default_rng(4)
     shape = np.ones(20) / np.sqrt(20)
     noise = rng.standard_normal((N, 20))
-    # Its variance is 0.12. Rows show a direction from √(20/800) = 0.16 on, means of 16 from √(20/50)/16 = 0.04.
+    # Its variance is 0.12. Rows show a direction from √(20/800) = 0.16 on, means of 16 from √(20/50)/16.
     lasting = 0.7 * (np.arange(N) % 80 < 40)
     passing = 0.7 * (np.arange(N) % 2)
     no_gaps = np.zeros(N, bool)
