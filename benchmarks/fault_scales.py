@@ -26,6 +26,7 @@ _SHAPES = (
         "find_fans",
         "find_signal",
         "join_machines",
+        "share_out",
         "split_scales",
         "split_track",
     ),
@@ -196,6 +197,7 @@ def _of_rows(no_gaps: Any) -> dict[str, Call]:
         "least_squares": lambda s, _, r: lfm.least_squares(_problem(r)[0], s(_problem(r)[2])),
         "level_changes": lambda s, _, r: lfm.level_changes(s(_problem(r)[2]), no_gaps),
         "join_machines": lambda s, _, r: lfm.join_machines(s(_problem(r)[2]), no_gaps, resolution=0.1),
+        "share_out": lambda s, _, r: lfm.share_out(s(_problem(r)[2][:, 0]), s(np.abs(_problem(r)[2]))),
         "split_scales": lambda s, _, r: lfm.split_scales(
             s(np.abs(_problem(r)[2][:, 0])), np.ones(len(no_gaps)), resolution=0.1, pause=3.0
         ),

@@ -1,12 +1,14 @@
 """The product on a real feeder: three phases of a laboratory on two days, nothing simulated.
 
-    python benchmarks/feeder.py
+    python benchmarks/feeder.py [--day 1]
 
 Reads feeder/cycles.npz from $REAL_DATA or ../shared/data. Loads are labelled by session only; unlabelled ones
 switch inside sessions. For each labelled load that was ever on: the balanced accuracy, over the rows of its
 phases, of the feature that tells best when it was on. "left over" is Σ|watts − found| / Σ|watts|.
+The second day begins after the longest gap, and goes on into a third morning.
 """
 
+import argparse
 import os
 import re
 import resource
@@ -32,11 +34,19 @@ def phases_of(load: str) -> list[int]:
     return [int(n) - 1 for n in re.findall(r"L([123])", load)] or [0, 1, 2]
 
 
-def main(path: Path) -> None:
+def rows_of_day(seconds: np.ndarray, day: int | None) -> slice:
+    """The rows before the longest gap for day 1, after it for day 2; all for None."""
+    second = int(np.argmax(np.diff(seconds))) + 1
+    return {None: slice(None), 1: slice(second), 2: slice(second, None)}[day]
+
+
+def main(path: Path, day: int | None) -> None:
     print(f"feeder benchmark on {machine_size()}\n")
     with np.load(path) as file:
         current, voltage = file["current_a"].astype(float), file["voltage_v"].astype(float)
         seconds, loads, labelled = file["time"], file["loads"], file["on"] == 1
+    rows = rows_of_day(seconds, day)
+    current, voltage, seconds, labelled = current[rows], voltage[rows], seconds[rows], labelled[rows]
     start_utc = np.round(seconds * 1e9).astype("int64").astype("datetime64[ns]")
     states = []
     print("| phase | rows | features | over 1% | left over | CPU s |")
@@ -74,4 +84,6 @@ def main(path: Path) -> None:
 
 if __name__ == "__main__":
     data = Path(os.environ.get("REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-    main(data / "feeder" / "cycles.npz")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--day", type=int, choices=(1, 2), help="one of the two days, by itself")
+    main(data / "feeder" / "cycles.npz", parser.parse_args().day)

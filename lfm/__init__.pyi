@@ -21,6 +21,7 @@ from .priors import BernoulliZ, GaussianW, LaplaceW, NonNegativeW, PassiveSign, 
 from .runs import runs_of_ones
 from .shapes.decoder import ShapeDecoder
 from .shapes.fans import find_fans
+from .shapes.leftover import share_out
 from .shapes.machines import join_machines
 from .shapes.noise import at_noise_floor, find_signal
 from .shapes.parts import split_track
@@ -82,6 +83,7 @@ __all__ = [
     "runs_of_ones",
     "sample_candidates",
     "separate_siblings",
+    "share_out",
     "split_scales",
     "split_track",
     "synthetic",

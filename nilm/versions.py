@@ -9,8 +9,8 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 8
-HOP = 12
+FACTORISE = 9
+HOP = 13
 PUBLISH = 10
 SPECTRA = 1
 PIANO = 2

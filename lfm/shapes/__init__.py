@@ -10,8 +10,11 @@ X_t = base + Σ_k a_k(t) s_k + noise, a_k(t) ≥ 0. The steps, one module each:
    do not pay for what it costs to tell their direction are dropped, the others are refitted.
 4. `amplitudes`: the base and all sizes in all rows at once, heavy-tailed changes, and a low quantile of every
    size at zero.
-5. `parts`: one track of sizes as a sum of sources that are on or off, where sizes recur.
-6. `scales`: one track as a sum of a small source that varies and larger ones in sessions.
-7. `fans`: shapes in one plane are one load whose waveform changes with its level.
-8. `machines`: tracks that switch together are one machine.
+5. `levels`: where no sum of lines explains the rows, lines are looked for among the levels that last, to a
+   tolerance; `wander` takes from the rows what changes from each to the next and does not last.
+6. `parts`: one track of sizes as a sum of sources that are on or off, where sizes recur.
+7. `scales`: one track as a sum of a small source that varies and larger ones in sessions.
+8. `fans`: shapes in one plane are one load whose waveform changes with its level.
+9. `machines`: tracks that switch together are one machine.
+10. `leftover`: what is left of the total, given to the sources whose wander it is.
 """

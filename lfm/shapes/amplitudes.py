@@ -36,6 +36,8 @@ _BASE_SETTLE, _BASE_ROUNDS = 6, 24
 _BASE_SMALLER = 15  # rounds in which μ falls to its last value
 _BASE_ROWS = 5000  # the most rows that decide on the base: every third one, or fewer in a long record
 _FAR_OFF = 20.0  # times the usual squared residual at which a row counts half for the base
+_BEING_ON = 0.25  # nats for each direction, half of them: on a real feeder's first day 0.1 to 1 gave the same
+_NEARLY_OFF = 0.05  # of its usual size: a load with less hardly is on
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
 
@@ -47,22 +49,43 @@ def solve_amplitudes(
     base: FloatArray,
     *,
     duration: FloatArray | None = None,
+    tolerance: FloatArray | None = None,
 ) -> FloatArray:
     """(N, K) sizes of the `shapes` (K, r) in rows Y (N, r) above a `base` (r,).
 
-    `changes` (N, K) are a first guess of Δa, `duration` (N,) the time that each row stands for.
+    `changes` (N, K) are a first guess of Δa, `duration` (N,) the time that each row stands for. Where shapes
+    are known to a `tolerance` (N,) of the rows only, in units of the noise, no size makes up for what another
+    shape lacks: in each row a size costs up to _BEING_ON r/2 nats, whatever it is.
     """
     sizes = np.empty(changes.shape)
     time = np.ones(len(Y)) if duration is None else duration / duration.mean()
     for begin in range(0, len(Y), _STRETCH):
         rows = slice(begin, begin + _STRETCH)
         problem = _Problem(Y[rows] - base, shapes, gap_before[rows], time[rows])
+        if tolerance is not None:
+            problem.trust = tolerance[rows] ** -2.0
         found = problem.sizes(changes[rows], None)
         problem.below = _NONE_BELOW
         for n in range(_SETTLE + _ROUNDS):
             found = problem.sizes(changes[rows] if n < _SETTLE else _changes(found), found)
+        for _ in range(_ROUNDS if tolerance is not None else 0):
+            problem.small = _slope_of_being_on(found, Y.shape[1])
+            found = problem.sizes(_changes(found), found)
         sizes[rows] = found
     return sizes
+
+
+def _slope_of_being_on(sizes: FloatArray, r: int) -> FloatArray:
+    """(N, K) the slope of _BEING_ON r/2 log(1 + a/ε)/log(1 + u/ε) at the sizes a (N, K), ε = u _NEARLY_OFF.
+
+    u is the size below which a shape has half of the sum of its sizes.
+    """
+    size = np.maximum(sizes, 0.0)
+    ordered = np.sort(size, axis=0)
+    below = np.cumsum(ordered, axis=0) < ordered.sum(axis=0) / 2
+    usual = np.take_along_axis(ordered, np.minimum(below.sum(axis=0), len(size) - 1)[None], axis=0)
+    nearly_off = np.maximum(_NEARLY_OFF * usual, _LEAST)
+    return np.asarray(_BEING_ON * r / 2 / ((size + nearly_off) * np.log1p(1 / _NEARLY_OFF)))
 
 
 class Above(NamedTuple):
@@ -111,7 +134,7 @@ class _Problem:
         self.gram = shapes @ shapes.T
         self.trust = np.ones(len(Y))  # (N,) weights of the rows
         self.time = time[:, None]  # (N, 1) d
-        self.small = SMALL  # μ
+        self.small: float | FloatArray = SMALL  # μ, of all sizes or of each (N, K)
         self.below: float | None = None  # weight of a squared size below zero; None: the loss of the quantile
 
     def sizes(

@@ -53,11 +53,16 @@ class Lines(NamedTuple):
         return Lines(self.direction[kept], self.price[kept])
 
 
+def unlearnt(directions: FloatArray) -> Lines:
+    """The lines (K, r) while nothing is known of their sizes: the larger, the dearer."""
+    K = len(directions)
+    price = np.log(max(K, 2)) + 2 + np.log(np.maximum(_bin_sizes(), 1.0))
+    return Lines(directions, np.tile(price, (K, 1)))
+
+
 def choose_lines(changes: FloatArray, directions: FloatArray) -> Lines:
     """The `directions` (K, r) that pay for themselves in coding the large `changes` (n, r), refitted."""
-    K = len(directions)
-    first = np.log(max(K, 2)) + 2 + np.log(np.maximum(_bin_sizes(), 1.0))
-    lines = Lines(directions, np.tile(first, (K, 1)))
+    lines = unlearnt(directions)
     for _ in range(_ROUNDS):
         code = lines.code(changes)
         for _ in range(2):

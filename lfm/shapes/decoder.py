@@ -12,7 +12,8 @@ from lfm.checks import check_durations, check_gaps, check_real, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
-from lfm.shapes.coding import AT_ONCE, Lines, choose_lines
+from lfm.shapes.coding import AT_ONCE, Lines, choose_lines, unlearnt
+from lfm.shapes.levels import MUCH_LEFT, find_lines_in_levels, levels_of, share_left
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large, sampled
 from lfm.shapes.noise import at_noise_floor, find_signal
 
@@ -53,6 +54,9 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ‖X − base − A S‖² / ‖X − base‖², 0 where nothing is above the base.
     at_noise_floor_ : bool
         Whether what is left over is no more than noise in every stretch of the record and every direction.
+    from_levels_ : bool
+        Whether the shapes come from levels that last, because those of the changes left much of the rows.
+        Then they are known to a few percent, and what is left over may be the wander of the sources.
     n_features_in_ : int
         D.
 
@@ -83,6 +87,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     noise_: float
     left_over_: float
     at_noise_floor_: bool
+    from_levels_: bool
 
     def __init__(
         self, n_components: int | str = "auto", *, min_noise: float = 0.0, positive: ArrayLike | None = None
@@ -118,14 +123,17 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Y = rows @ self._basis / self._unit
         outside = rows.mean(axis=0) - self._basis @ (self._basis.T @ rows.mean(axis=0))
         above = self._above(outside)
-        self._find_lines(Y, gaps, most, Y.mean(axis=0) if above is None else above.direction)
-        self._base = Y.mean(axis=0)
+        side = Y.mean(axis=0) if above is None else above.direction
+        self._find_lines(Y, gaps, most, side)
+        self._base, self.from_levels_ = Y.mean(axis=0), False
         if len(self._shapes):
             n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
-            start = Y[quiet].mean(axis=0)
-            changes = self._changes(Y, gaps)
-            self._base = find_base(Y, self._shapes, gaps, changes, start, duration=time, above=above)
+            self._base = Y[quiet].mean(axis=0)
+            self._look_at_levels(Y, most, side)
+            if not self.from_levels_:
+                changes = self._changes(Y, gaps)
+                self._base = find_base(Y, self._shapes, gaps, changes, self._base, duration=time, above=above)
         self.base_ = outside + self._basis @ self._base * self._unit
         self.components_ = self._shapes @ self._basis.T
         self.amplitudes_ = self._sizes(Y, gaps, time) * self._unit
@@ -211,10 +219,26 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             code = self._lines.code(large)
             use = [np.sum(np.abs(code.size[code.line == k])) for k in range(len(self._lines.price))]
             self._lines = self._lines.take(np.sort(np.argsort(-np.array(use), kind="stable")[:most]))
+        self._set_shapes(side)
+
+    def _set_shapes(self, side: FloatArray) -> None:
+        """The shapes of the lines, on the side of `side` (r,)."""
         unwhitened = self._lines.direction @ np.linalg.inv(self._whiten)
         sign = np.where(unwhitened @ side < 0, -1.0, 1.0)
         self._length = sign * np.linalg.norm(unwhitened, axis=1)  # noise units of one unit along the line
         self._shapes = unwhitened / self._length[:, None]
+
+    def _look_at_levels(self, Y: FloatArray, most: int | None, side: FloatArray) -> None:
+        """Keeps the lines of the levels above the base, where those of the changes leave much of the rows."""
+        if share_left(Y, self._base, self._shapes) <= MUCH_LEFT:
+            return
+        levels, tolerance = levels_of(Y, self._base)
+        found = find_lines_in_levels(levels, self._base, tolerance, self._shapes, side)[:most]
+        if len(found):
+            whitened = found @ self._whiten
+            self._lines = unlearnt(whitened / np.linalg.norm(whitened, axis=1, keepdims=True))
+            self._set_shapes(side)
+            self.from_levels_ = True
 
     def _changes(self, Y: FloatArray, gaps: BoolArray) -> FloatArray:
         """(N, K) the change of each size before each row, as far as large changes are sums of few lines."""
@@ -237,8 +261,13 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """(N, K) sizes above the base, in units of the noise."""
         if len(self._shapes) == 0:
             return np.zeros((len(Y), 0))
+        tolerance: FloatArray | None = None
+        if self.from_levels_:
+            Y, tolerance = levels_of(Y, self._base)
         changes = self._changes(Y, gaps)
-        sizes = solve_amplitudes(Y, self._shapes, gaps, changes, self._base, duration=time)
+        sizes = solve_amplitudes(
+            Y, self._shapes, gaps, changes, self._base, duration=time, tolerance=tolerance
+        )
         return np.maximum(sizes, 0.0)
 
     def _measure(self, rows: FloatArray) -> None:

@@ -12,7 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lfm import LfmError, ShapeDecoder, Solution, find_fans, join_machines, split_scales, split_track
+from lfm import (
+    LfmError,
+    ShapeDecoder,
+    Solution,
+    find_fans,
+    join_machines,
+    share_out,
+    split_scales,
+    split_track,
+)
 from lfm.arrays import FloatArray
 from nilm.disaggregate.estimate import LEAST_CHANGE_A, independent
 from nilm.errors import OptionError
@@ -40,6 +49,10 @@ class VaryingThresholds:
 
 
 THRESHOLDS = VaryingThresholds()
+LEVELS_WORDS = (
+    "The changes from row to row do not explain this data, so the appliances were found from levels that "
+    "last: their waveforms are known to some percent, and what is left in a row counts for those that wander."
+)
 
 
 class Varying(NamedTuple):
@@ -99,7 +112,20 @@ def vary(
             sizes.append(size)
     solution = independent(Solution(np.column_stack(columns), np.array(features)), notes)
     N, D = X.shape
-    return Varying(solution, np.array(shapes).reshape(-1, D), np.array(sizes).reshape(-1, N).T)
+    found = Varying(solution, np.array(shapes).reshape(-1, D), np.array(sizes).reshape(-1, N).T)
+    if not model.from_levels_:
+        return found
+    notes.append(LEVELS_WORDS)
+    return _with_wander(found, X, voltage_v)
+
+
+def _with_wander(found: Varying, X: FloatArray, voltage_v: FloatArray) -> Varying:
+    """The loads that vary with the watts that are their own wander, of those that nothing explains."""
+    watts = found.shapes @ voltage_v / len(voltage_v)
+    explained = found.solution.product() + found.amplitude @ found.shapes
+    left_w = (X - explained) @ voltage_v / len(voltage_v)
+    wander = share_out(left_w, found.amplitude * watts) / np.where(watts == 0, 1.0, watts)
+    return found._replace(amplitude=np.maximum(found.amplitude + wander, 0.0))
 
 
 def _in_watts(model: ShapeDecoder, voltage_v: FloatArray) -> Tracks:

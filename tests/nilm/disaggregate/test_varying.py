@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from lfm import Solution
 from nilm.disaggregate import disaggregate
-from nilm.disaggregate.varying import _in_units, vary
+from nilm.disaggregate.varying import LEVELS_WORDS, Varying, _in_units, _with_wander, vary
 
 D = 64
 V = 325 * np.sin(2 * np.pi * np.arange(D) / D)
@@ -99,3 +100,40 @@ def test_a_load_that_runs_for_an_hour_a_week_is_on_for_an_hour() -> None:
     mean, size = _in_units(power_w, np.full(5000, 120.0))
     assert np.flatnonzero(size).tolist() == list(range(100, 130))
     assert mean == pytest.approx(814.5)
+
+
+def test_a_load_whose_waveform_wanders_is_one_though_no_switch_is_seen() -> None:
+    """Sessions of 150 rows with a gap before each."""
+    rng = np.random.default_rng(2)
+    sessions = np.array(
+        [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1], [0, 0, 0], [0, 1, 1]]
+    )
+    on = np.repeat(sessions, 150, axis=0)
+    gaps = np.arange(len(on)) % 150 == 0
+    cooler = 1000 * (1 + 0.04 * rng.standard_normal(len(on)))
+    watts = on * np.column_stack([cooler, np.full(len(on), 300.0), np.full(len(on), 1800.0)])
+    X = watts @ np.array([MOTOR, LAMP, HEATER]) + 60 * HEATER
+    fifth = np.exp(2j * np.pi * 5 * np.arange(D) / D)
+    wander = 0.2 * np.linalg.norm(1000 * MOTOR) / np.sqrt(D) * np.exp(2j * np.pi * rng.random(len(on)))
+    X += on[:, :1] * np.real(np.outer(wander, fifth)) + 0.02 * rng.standard_normal(X.shape)
+    notes: list[str] = []
+    found = vary(X, gaps, V, duration_s=np.ones(len(X)), components="auto", feeds_in=False, notes=notes)
+    assert LEVELS_WORDS in notes
+    assert len(found.shapes) + found.solution.K == 4
+    explained_w = (found.solution.product() + found.amplitude @ found.shapes) @ V / D
+    assert np.abs(X @ V / D - explained_w).sum() < 0.02 * np.abs(X @ V / D).sum()
+    states = np.column_stack([found.solution.Z[:, 1:], found.amplitude != 0])
+    assert {column.tobytes() for column in states.T.astype(int)} == {column.tobytes() for column in on.T}
+
+
+def test_what_is_left_goes_to_the_load_that_wanders_and_its_watts_stay_above_zero() -> None:
+    rng = np.random.default_rng(3)
+    on = (np.arange(N) % 100 < 60).astype(np.uint8)
+    wander_w = 80 * on * rng.standard_normal(N)
+    base = Solution(np.ones((N, 1), dtype=np.uint8), 60 * HEATER[None])
+    found = Varying(base, 100 * MOTOR[None], on[:, None].astype(float))
+    X = base.product() + np.outer(100 * on + wander_w, MOTOR)
+    amplitude = _with_wander(found, X, V).amplitude
+    assert (amplitude >= 0).all()
+    assert (amplitude[on == 0] == 0).all()
+    np.testing.assert_allclose(amplitude[:, 0], np.maximum(on * (1 + wander_w / 100), 0), atol=0.02)
