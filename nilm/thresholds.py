@@ -109,6 +109,40 @@ class HouseThresholds(NamedTuple):
     """Watts of a heater that may hide in the sun, above which the page says so. Origin: kettle, oven and
     immersion heater draw more."""
 
+    # From an estimator's answer to a first solution (estimate, first_solution)
+    least_change_a: float = 0.02
+    """Amperes in each point of a cycle that are noise to a decoder. Origin: loads follow the voltage by a few
+    parts in a thousand, many times the meter's noise after averaging; a watt or two would look like
+    appliances."""
+    trace_a: float = 0.005
+    """Amperes RMS below which a feature is what an estimator makes of noise. Origin: set by hand, about
+    1 W."""
+    twins: float = 0.03
+    """Distance of two waveforms, relative to the smaller, up to which they may be one appliance. Origin: its
+    activations differ by a percent or two."""
+    twins_slack: float = 0.25
+    """Share by which the residual may rise when they are joined. Origin: set by hand; two sizes fit better
+    than one, which proves nothing."""
+    misfit: float = 0.2
+    """Share of a row's size above which its residual is gross. Origin: set by hand."""
+    max_flips: int = 2
+    """Features that such a row may switch against a neighbour. Origin: set by hand, for time."""
+    much_better: float = 0.25
+    """Share of the residual below which another state must come, and by which states count as equally good.
+    Origin: set by hand."""
+    as_good: float = 0.03
+    """Share of the residual within which fewer switches decide. Origin: what drift leaves of it."""
+    warm_residual: float = 1.02
+    """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
+
+    # The hop (hopping)
+    max_nodes: int = 2_000_000
+    """Nodes of the search for equivalent columns. Origin: as in `lfm.hop`."""
+    nodes_beside_varying: int = 3_000
+    """The same where loads vary. Origin: set by hand, for time."""
+    reactive: float = 0.1
+    """Power factor below which a current draws no real power. Origin: set by hand, give or take its phase."""
+
     # Currents at a steady voltage (voltage_response): decision 0140
     max_directions: int = 24
     """Directions of X in which the response is measured. Origin: set by hand, for time."""
@@ -164,6 +198,52 @@ class HouseThresholds(NamedTuple):
     """Cosine beyond which two waveforms are of one kind. Origin: set by hand."""
 
 
+class RuleThresholds(NamedTuple):
+    """What decides whether the exact decoder or shapes explain a week (first_solution).
+
+    Origin: set on seeds below 200, but for `most_noise_a`: it came after a look at noisy weeks of seed 900.
+    """
+
+    small_a: float = 0.1
+    """Amperes RMS, about 20 W, below which a change of level is wander, not a switch."""
+    most_small: float = 0.25
+    """Share of the changes of level that may be small. On/off houses of 10 and 20 appliances have at most
+    0.03, slow change of 5% has 0.32, weeks of real habits have 0.57 and more."""
+    most_noise_a: float = 0.03
+    """Amperes in each entry of a row. In more noise small changes do not show, and a week that wanders looks
+    like one that does not. A meter leaves some 0.002 A in ten averaged cycles."""
+    most_changes: float = 0.5
+    """Changes of level for each row. Houses of 20 on/off appliances have up to 0.28; the search grows with
+    the square."""
+    much_left: float = 0.1
+    """Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift
+    by 3% leave about 0.02, weeks of real habits 0.2 and more."""
+
+
+class VaryingThresholds(NamedTuple):
+    """What decides how shapes become appliances (varying).
+
+    Origin: set on weeks of real habits with waveform seeds 1 to 3.
+    """
+
+    resistive_cosine: float = 0.9999
+    """Cosine with the voltage: within 0.8° a current cannot be told from a heater's, in a house of many
+    loads."""
+    resolution_w: float = 5.0
+    """Watts below which steps and levels are wander. Real heaters wander by up to 5 W from row to row."""
+    pause_s: float = 1800.0
+    """Seconds: the pauses of a washing machine, a dishwasher or a dryer inside one run are shorter."""
+    least_share: float = 0.002
+    """Share of the energy above the base. A smaller feature is left to the unexplained energy."""
+    least_heater: float = 0.005
+    """Share of the energy above the base. A smaller heater stays with the one that varies."""
+    two_level_error: float = 0.03
+    """Share of its energy by which an on/off appliance may differ from one steady level."""
+    on_share: float = 0.05
+    """Share of its usual power above which a load that varies counts as on. On development weeks a share of
+    0.03 gave times an F1 of .71 and left 1.4% of the energy unexplained, 0.1 gave .75 and left 2.5%."""
+
+
 class SunThresholds(NamedTuple):
     """A generator that varies with the sun (nilm.disaggregate.sun): decision 0150."""
 
@@ -211,6 +291,13 @@ class SunThresholds(NamedTuple):
     """Spreads at which what is off loses half of its weight (Cauchy). Origin: set by hand."""
     beside: int = 2
     """Rows before and after a switch whose steps say what the sun's own step was. Origin: set by hand."""
+
+    # The solution beside it (first_solution)
+    views: tuple[tuple[float, float], ...] = ((0.15, 0.06), (1.0, 0.15))
+    """Pairs of the share of what lies along its shape that counts, and the amperes that are noise then.
+    Origin: decision 0150."""
+    missed_switch_nats: float = 10.0
+    """Price of a switch that was seen and is missing in a solution. Origin: decision 0150."""
 
 
 class InputThresholds(NamedTuple):
@@ -268,6 +355,8 @@ ROWS = RowThresholds()
 """The values in use, of each room."""
 SWITCHES = SwitchThresholds()
 HOUSE = HouseThresholds()
+RULE = RuleThresholds()
+VARYING = VaryingThresholds()
 SUN = SunThresholds()
 INPUT = InputThresholds()
 WORLD = WorldThresholds()

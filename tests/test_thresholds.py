@@ -28,3 +28,7 @@ def test_every_threshold_says_its_meaning_and_origin(record: ast.ClassDef) -> No
     assert list(words) == fields
     if "Origin:" not in (ast.get_docstring(record) or ""):  # of all fields that do not say another
         assert not [name for name, text in words.items() if "Origin:" not in text]
+
+
+def test_thresholds_lie_in_four_modules_at_the_most() -> None:
+    assert 0 < len(MODULES) <= 4

@@ -33,12 +33,9 @@ from nilm.options import check_prior
 from nilm.thresholds import HOUSE
 from nilm.timeline import gaps_of_rows, row_durations
 
-MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
-NODES_BESIDE_VARYING = 3_000
 # These decide a row's states together with those of the rows around it; to repair rows one by one, as a
 # tolerant hop does, would undo that.
 DECODED_IN_TIME = ("switching", SHAPES)
-REACTIVE = 0.1  # power factor: a current with less draws no real power, give or take its phase
 GIVES_WORDS = (
     "A feature comes out with {:.0f} W, though nothing in this house feeds in: the estimator is wrong there, "
     "and so is whatever runs against it."
@@ -85,7 +82,7 @@ def hop_house(
     baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
     sun = amplitude is not None and whole.feeds_in
     # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
-    nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
+    nodes = HOUSE.nodes_beside_varying if amplitude is not None and not sun else HOUSE.max_nodes
     tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
     strict = None if tolerant else enumerate_candidates(baseline.Z, max_nodes=nodes)
     notes = list(factorised.notes)
@@ -194,7 +191,7 @@ def _with_varying(found: Hop, solution: Solution) -> Hop:
 def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
     """(K,) which waveforms W (K, D) feed in, by more than a reactive current does that is slightly off."""
     apparent = np.linalg.norm(W, axis=1) * np.linalg.norm(voltage_v)
-    return np.asarray(W @ voltage_v < -REACTIVE * apparent)
+    return np.asarray(W @ voltage_v < -HOUSE.reactive * apparent)
 
 
 def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:

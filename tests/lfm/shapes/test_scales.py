@@ -67,7 +67,7 @@ def test_a_valley_lies_where_two_equal_energies_meet_and_its_depth_says_how_far_
     assert depths[1] > 2 * depths[0]
 
 
-def test_a_valley_may_not_leave_less_than_a_fiftieth_of_the_energy_on_a_side() -> None:
+def test_a_level_with_hardly_any_energy_is_no_scale_of_its_own() -> None:
     track = np.full(5000, 400.0)
     for n, found in ((1, False), (100, True)):
         track[:n] = 20_000.0
