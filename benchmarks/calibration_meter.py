@@ -8,10 +8,11 @@ import numpy as np
 
 from nilm.recordings.adaptive.bisection import find_changes
 from nilm.recordings.adaptive.stretches import Stretches, cut_into_rows, switches
-from nilm.recordings.adaptive.switch_times import PIECE_EDGES, difference_limits
+from nilm.recordings.adaptive.switch_times import difference_limits
 from nilm.recordings.adaptive.wander import Wander
 from nilm.recordings.waveforms import RATE_HZ, Sampling
 from nilm.simulate.signal import Signal
+from nilm.thresholds import SWITCHES
 
 MS = 1000  # instants are whole milliseconds
 NOISE_A = 0.005  # of a recorder: what the looks' limits would be with it
@@ -24,7 +25,7 @@ def rows_as_read(signal: Signal, length_s: float, sampling: Sampling) -> Stretch
     found = find_changes(
         looks.grid,
         looks.difference,
-        piece=round(PIECE_EDGES * sampling.edge_s * MS),
+        piece=round(SWITCHES.piece_edges * sampling.edge_s * MS),
         max_looks=round(sampling.reads_per_hour * hours),
     )
     pieces = np.concatenate([found.pieces, found.unresolved])

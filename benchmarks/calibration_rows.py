@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from lfm import runs_of_ones
 from nilm.appliances.certainty.not_told_apart import indistinguishable
 from nilm.appliances.energy_assigned import divided
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate import Disaggregation, disaggregate
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE
 from nilm.timeline import J_PER_KWH
@@ -191,7 +191,7 @@ def held_against(found: Disaggregation, week: TrueWeek) -> list[HeldAgainst]:
         if not power.any():
             continue
         kwh = float(hours @ power)
-        if hours @ (found.solution.Z[:, k] == 1) > THRESHOLDS.always_on_share * hours.sum():
+        if hours @ (found.solution.Z[:, k] == 1) > APPLIANCES.always_on_share * hours.sum():
             held.append(HeldAgainst(k, kwh, -1, float(hours @ standby), 1.0))
             common_w.append(np.minimum(power, standby))
             continue

@@ -14,7 +14,7 @@ from sklearn.decomposition import NMF, FastICA
 from sklearn.exceptions import ConvergenceWarning
 
 from nilm.appliances.energy_assigned import divided
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.simulate.habits import ObservedHabits
 
 MAX_STATES = 4096  # of all appliances together
@@ -136,7 +136,7 @@ def nmf(seen: ObservedHabits) -> np.ndarray:
 
 def _lifted(seen: ObservedHabits, power_w: np.ndarray) -> np.ndarray:
     """Watts above each column's own floor, never negative, and the house's floor beside them."""
-    floors = np.quantile(power_w, THRESHOLDS.floor_quantile, axis=0)
+    floors = np.quantile(power_w, APPLIANCES.floor_quantile, axis=0)
     return np.column_stack([np.maximum(power_w - floors, 0), _floor(seen)])
 
 
@@ -146,7 +146,7 @@ def _power(seen: ObservedHabits, watts: np.ndarray) -> np.ndarray:
 
 def _n_channels(seen: ObservedHabits) -> int:
     energy = _above(seen).sum(axis=0)
-    return int(np.count_nonzero(energy > THRESHOLDS.large_share * seen.truth_w.sum()))
+    return int(np.count_nonzero(energy > APPLIANCES.large_share * seen.truth_w.sum()))
 
 
 def _above(seen: ObservedHabits) -> np.ndarray:
@@ -158,7 +158,7 @@ def _total(seen: ObservedHabits) -> np.ndarray:
 
 
 def _floor(seen: ObservedHabits) -> np.ndarray:
-    return np.full(len(seen.truth_w), np.quantile(_total(seen), THRESHOLDS.floor_quantile))
+    return np.full(len(seen.truth_w), np.quantile(_total(seen), APPLIANCES.floor_quantile))
 
 
 def _voltage(seen: ObservedHabits) -> np.ndarray:

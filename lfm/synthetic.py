@@ -15,14 +15,12 @@ from lfm.checks import check_binary, check_rng, check_weight, check_whole
 from lfm.equivalence.dependencies import Pdc
 from lfm.errors import InvalidInputError, RankDeficientError
 from lfm.solution import Solution
+from lfm.thresholds import SYNTHETIC
 
 Dependency = tuple[int, int, Pdc]
 
-MOST_FEATURES = 2000  # their pairs are listed one by one
 IMAGE_SIDE = 30
 PATCH_SIDE = 7
-_MAX_DRAWS = 1000
-_FIRST_DRAWS = 20  # by then the rate of finds tells whether _MAX_DRAWS will be enough
 
 
 class Synthetic(NamedTuple):
@@ -69,8 +67,8 @@ def constrained_states(
             )
     rows: list[BinaryArray] = []
     n_found = 0
-    for attempt in range(_MAX_DRAWS):
-        if attempt == _FIRST_DRAWS and n_found * _MAX_DRAWS < N * _FIRST_DRAWS:
+    for attempt in range(SYNTHETIC.max_draws):
+        if attempt == SYNTHETIC.first_draws and n_found * SYNTHETIC.max_draws < N * SYNTHETIC.first_draws:
             break
         draw = (rng.random((max(4 * N, 1024), K)) < p).astype(np.uint8)
         kept = draw[_satisfies(draw, dependencies)]
@@ -119,8 +117,8 @@ def hierarchy(K: int, branching: int = 2) -> list[Dependency]:
 def random_dependencies(K: int, n_pdc: int, rng: np.random.Generator) -> tuple[Dependency, ...]:
     """`n_pdc` distinct pairs i < j, each with a condition drawn at random."""
     K = check_whole("K", K, least=1)
-    if K > MOST_FEATURES:
-        raise InvalidInputError(f"K must be at most {MOST_FEATURES}, got {K}")
+    if SYNTHETIC.most_features < K:
+        raise InvalidInputError(f"K must be at most {SYNTHETIC.most_features}, got {K}")
     pairs = list(itertools.combinations(range(K), 2))
     n_pdc = check_whole("n_pdc", n_pdc, least=0)
     if n_pdc > len(pairs):
@@ -160,12 +158,13 @@ def _draw_states(
     N: int, K: int, n_pdc: int, rng: np.random.Generator
 ) -> tuple[BinaryArray, tuple[Dependency, ...], int]:
     """Z of rank K with its n_pdc random dependencies, and how many draws were rejected on the way."""
-    for n_rejected in range(_MAX_DRAWS):
+    for n_rejected in range(SYNTHETIC.max_draws):
         dependencies = random_dependencies(K, n_pdc, rng)
         try:
             return constrained_states(N, K, dependencies, rng), dependencies, n_rejected
         except RankDeficientError:
             continue
     raise RankDeficientError(
-        f"no Z of rank K = {K} with n_pdc = {n_pdc} in {_MAX_DRAWS} draws; ask for fewer PDCs or more rows"
+        f"no Z of rank K = {K} with n_pdc = {n_pdc} in {SYNTHETIC.max_draws} draws; "
+        "ask for fewer PDCs or more rows"
     )

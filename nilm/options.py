@@ -11,11 +11,10 @@ from zoneinfo import available_timezones
 from nilm.appliances.activations import ActivationOptions
 from nilm.errors import OptionError
 from nilm.recordings.waveforms import Sampling
+from nilm.thresholds import INPUT
 
 ESTIMATOR_NAMES = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 PRIORS = ("house", "paper")
-MAX_CURRENCY = 8
-MAX_TARIFF = 1e9  # of any currency; beyond it sums are no prices any more
 
 
 _timezones = cache(available_timezones)  # looks through hundreds of files
@@ -87,11 +86,14 @@ class PublishOptions:
     def __post_init__(self) -> None:
         if self.timezone not in _timezones():
             raise OptionError(f"timezone must be a name such as Europe/London, got {self.timezone!r}")
-        if not 0 <= self.tariff_per_kwh <= MAX_TARIFF:
-            raise OptionError(f"tariff_per_kwh must be from 0 to {MAX_TARIFF:g}, got {self.tariff_per_kwh}")
-        if not 0 < len(self.currency) <= MAX_CURRENCY or not self.currency.isprintable():
+        if not 0 <= self.tariff_per_kwh <= INPUT.most_tariff:
             raise OptionError(
-                f"currency must be 1 to {MAX_CURRENCY} characters such as £ or EUR, got {self.currency!r}"
+                f"tariff_per_kwh must be from 0 to {INPUT.most_tariff:g}, got {self.tariff_per_kwh}"
+            )
+        if not 0 < len(self.currency) <= INPUT.most_currency or not self.currency.isprintable():
+            raise OptionError(
+                f"currency must be 1 to {INPUT.most_currency} characters such as £ or EUR, "
+                f"got {self.currency!r}"
             )
         self.activations()
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm.arrays import FloatArray
 from nilm.errors import OptionError
+from nilm.thresholds import ROWS
 
 TimeArray = NDArray[np.datetime64]
 
-GAP_S = 1.0  # a shorter hole is no gap: one recording ends and the next begins within it
 J_PER_KWH = 3.6e6
 DAY_S = 86_400.0
 
@@ -46,7 +46,9 @@ def holes_before_s(start_utc: TimeArray, duration_s: ArrayLike) -> FloatArray:
     return np.concatenate([[np.inf], hole])
 
 
-def gaps_before(start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float = GAP_S) -> NDArray[np.bool_]:
+def gaps_before(
+    start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float = ROWS.gap_s
+) -> NDArray[np.bool_]:
     """Which rows (N,) do not directly follow the row before; the first row follows none, so it is True.
 
     `duration_s` is (N,), or one number for rows that are all as long. `slack_s` is the longest hole that is

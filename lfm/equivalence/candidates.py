@@ -16,8 +16,8 @@ from lfm.checks import check_binary, check_rng, check_whole
 from lfm.equivalence.hermite import row_lattice
 from lfm.equivalence.lattice import short_vectors
 from lfm.equivalence.ranks import check_independent, distinct_rows
-from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
+from lfm.thresholds import EQUIVALENCE
 
 _SAMPLES_AT_ONCE = 20_000
 
@@ -114,7 +114,7 @@ def _with_unit_vectors(numerators: IntArray, f: IntArray, denominator: int) -> t
 
 
 def enumerate_candidates(
-    Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = BUDGETS.max_nodes
+    Z: ArrayLike, *, max_nonbinarity: int = 0, max_nodes: int = EQUIVALENCE.max_nodes
 ) -> Candidates:
     """Every u ≠ 0 for which Zu is integer and close enough to binary, with a certificate of completeness.
 
@@ -156,7 +156,7 @@ def enumerate_candidates(
     rows, counts, _ = distinct_rows(Z)
     check_independent(rows, N=len(Z))
     lattice = row_lattice(rows)
-    fractions = 1 < lattice.index <= BUDGETS.max_index and lattice.coordinates is not None
+    fractions = 1 < lattice.index <= EQUIVALENCE.max_index and lattice.coordinates is not None
     # In the coordinates A of the row lattice (Z = AH) every u with Zu integer is u = H⁻¹y with y integer.
     matrix = lattice.coordinates if fractions else rows.astype(np.int64)
     assert matrix is not None

@@ -19,11 +19,10 @@ from lfm.arrays import IntArray
 from lfm.checks import check_real
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import inverse_modulo, primes
-from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
+from lfm.thresholds import EQUIVALENCE
 
 (_PRIME,) = primes(1)
-MOST_NUMERATOR = 2.0**31  # larger whole numbers are not candidates of any Z
 
 
 class BaseCount(NamedTuple):
@@ -105,7 +104,7 @@ def _parallel_classes(vectors: IntArray, p: int) -> tuple[IntArray, IntArray]:
 def _count_by_flats(vectors: IntArray, weights: IntArray, max_flats: int) -> int | None:
     """Σ over bases of the vectors (n, K) of rank K of Π weights; None beyond max_flats flats."""
     n, K = vectors.shape
-    max_flats = min(max_flats, BUDGETS.max_numbers // (n * K))
+    max_flats = min(max_flats, EQUIVALENCE.max_numbers // (n * K))
     if n > max_flats:  # each class of vectors is a flat of rank one
         return None
     # flat (the bits of its vectors) → (ordered ways to span it, the vectors contracted by it)
@@ -234,7 +233,7 @@ def _lower_bound(vectors: IntArray, weights: IntArray, log_largest: float, max_f
     """A number of bases that certainly exist: by volume, or through the contraction of one column."""
     by_volume = _by_volume(vectors, weights, log_largest)
     K = vectors.shape[1]
-    if depth == 0 or K == 1 or vectors.size > BUDGETS.max_numbers // 20:
+    if depth == 0 or K == 1 or vectors.size > EQUIVALENCE.max_numbers // 20:
         return by_volume
     # The unit vector that most vectors meet; to contract it is to leave its coordinate out.
     met = int(np.argmax(np.count_nonzero(vectors, axis=0)))
@@ -256,7 +255,9 @@ def _upright(vectors: IntArray) -> IntArray:
     return vectors * np.where(first < 0, -1, 1)[:, None]
 
 
-def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUDGETS.max_flats) -> BaseCount:
+def count_bases(
+    vectors: IntArray, denominator: int = 1, *, max_flats: int = EQUIVALENCE.max_flats
+) -> BaseCount:
     """The number of sets of K linearly independent rows of `vectors`.
 
     Parameters
@@ -287,7 +288,7 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUD
     BaseCount(n=3, exact=True, at_most=3)
     """
     found = check_real("vectors", vectors)
-    whole = np.clip(found, -MOST_NUMERATOR, MOST_NUMERATOR).astype(np.int64)
+    whole = np.clip(found, -EQUIVALENCE.max_numerator, EQUIVALENCE.max_numerator).astype(np.int64)
     units = denominator * np.eye(whole.shape[1], dtype=np.int64)
     if not np.array_equal(whole, found) or not all((whole == unit).all(axis=1).any() for unit in units):
         raise InvalidInputError(
@@ -295,4 +296,4 @@ def count_bases(vectors: IntArray, denominator: int = 1, *, max_flats: int = BUD
             "candidates.numerators and candidates.denominator"
         )
     log_largest = _log_largest_minor(int(whole.shape[1]), denominator)
-    return _count(whole, np.ones(len(whole), dtype=np.int64), log_largest, max_flats, BUDGETS.contracted)
+    return _count(whole, np.ones(len(whole), dtype=np.int64), log_largest, max_flats, EQUIVALENCE.contracted)

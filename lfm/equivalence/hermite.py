@@ -15,7 +15,7 @@ from lfm.arrays import BinaryArray, BoolArray, IntArray
 from lfm.checks import check_binary
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import check_independent, distinct_rows, independent_rows, inverse_modulo, primes
-from lfm.equivalence.thresholds import BUDGETS
+from lfm.thresholds import EQUIVALENCE
 
 
 @compiled
@@ -119,7 +119,7 @@ def _some_minors(rows: IntArray) -> tuple[int, IntArray]:
     order = np.arange(len(rows))
     shuffled = np.random.default_rng(0)  # any rows would do; a fixed seed keeps the work the same each time
     gcd, first = 0, order
-    for attempt in range(BUDGETS.minors):
+    for attempt in range(EQUIVALENCE.minors):
         for p in primes(2):
             chosen = order[independent_rows(rows[order], p)]
             if len(chosen) == K:
@@ -150,7 +150,7 @@ def row_lattice(distinct: BinaryArray) -> RowLattice:
     while True:
         H = np.array(basis, dtype=object)
         index = math.prod(np.diag(H))
-        if index < BUDGETS.vectorised_index:
+        if index < EQUIVALENCE.vectorised_index:
             A, inside = _coordinates(H, rows)
             if inside.all():
                 return RowLattice(H, index, A)

@@ -13,8 +13,8 @@ from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
 from lfm.equivalence.hermite import lattice_index
 from lfm.equivalence.ranks import Dependence, column_dependences, distinct_rows
-from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
+from lfm.thresholds import EQUIVALENCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def _candidate_witness(candidates: Candidates) -> FloatArray | None:
 
 
 def diagnose(
-    Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = BUDGETS.max_nodes
+    Z: ArrayLike, W: ArrayLike | None = None, *, max_nodes: int = EQUIVALENCE.max_nodes
 ) -> Identifiability:
     """The verdict whether a solution is the only one with its product, and all that the verdict rests on.
 

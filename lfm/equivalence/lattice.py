@@ -15,8 +15,8 @@ from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_binary, check_real
 from lfm.compiled import compiled
 from lfm.equivalence.ranks import distinct_rows
-from lfm.equivalence.thresholds import BUDGETS
 from lfm.errors import InvalidInputError
+from lfm.thresholds import EQUIVALENCE
 
 
 def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntArray:
@@ -213,15 +213,17 @@ def _enumerate(
 def _early_rows(rows: IntArray, weights: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Rows that are known before the last level of the search, by level: (rows, where each begins, weights).
 
-    At most `BUDGETS.early_per_level` for each level, since any of them may be left out. In a sparse Z they
-    cut the tree where the ellipsoid does not; in a dense one there are few.
+    At most `EQUIVALENCE.early_per_level` for each level, since any of them may be left out. In a sparse Z
+    they cut the tree where the ellipsoid does not; in a dense one there are few.
     """
     K = rows.shape[1]
     lead = np.argmax(rows != 0, axis=1)
     lead[~np.any(rows, axis=1)] = 0
     order = np.argsort(lead, kind="stable")
     begins = np.searchsorted(lead[order], np.arange(K + 1))
-    kept = [order[begins[k] : min(begins[k + 1], begins[k] + BUDGETS.early_per_level)] for k in range(1, K)]
+    kept = [
+        order[begins[k] : min(begins[k + 1], begins[k] + EQUIVALENCE.early_per_level)] for k in range(1, K)
+    ]
     sizes = [0, 0, *(len(part) for part in kept)]
     chosen = np.concatenate([order[:0], *kept])
     return np.ascontiguousarray(rows[chosen]), np.cumsum(sizes), weights[chosen]

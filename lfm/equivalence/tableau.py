@@ -14,9 +14,6 @@ from lfm.compiled import compiled
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
 from lfm.solution import Solution, transform
 
-# Determinants beyond this are refused, so that products of two minors stay inside int64.
-MAX_DETERMINANT = 2**24
-
 
 @compiled
 def pivot_in_place(minors: IntArray, determinant: int, k: int, i: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.bit_flips import flip_bits
-from lfm.estimators.thresholds import THRESHOLDS
+from lfm.thresholds import ESTIMATORS
 
 
 def _shrunk(gram: FloatArray, c: FloatArray, tau: float, right: FloatArray) -> FloatArray:
@@ -75,7 +75,7 @@ class ActiveColumns(NamedTuple):
     def descended(self, tau: float, penalty: float, n_steps: int) -> "ActiveColumns":
         """The active set after up to n_steps proximal gradient steps on c, without columns of no weight."""
         c = _descend(self, tau, penalty, n_steps) if len(self.c) else self.c
-        keep = c > THRESHOLDS.drop_below
+        keep = c > ESTIMATORS.drop_below
         return ActiveColumns(self.Z[:, keep], self.gram[np.ix_(keep, keep)], self.cross[keep], c[keep])
 
     def slid(self, X: FloatArray, tau: float) -> "ActiveColumns":

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.compiled import compiled
-from lfm.estimators.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
+from lfm.thresholds import ESTIMATORS
 
 
 @compiled
@@ -103,7 +103,7 @@ def columns_near_space(Y: FloatArray) -> BinaryArray:
     N, r = Y.shape
     pivots = qr(Y.T, mode="r", pivoting=True)[1][:r]
     to_pivots = np.linalg.inv(Y[pivots])
-    screened = np.unique(np.linspace(0, N - 1, THRESHOLDS.screened_rows).astype(np.intp))
+    screened = np.unique(np.linspace(0, N - 1, ESTIMATORS.screened_rows).astype(np.intp))
     distances = _distances_to_binary(np.ascontiguousarray(Y[screened] @ to_pivots), r)
     nearest = 1 + np.argsort(distances[1:], kind="stable")[: 64 * r]
     directions = ((nearest[:, None] >> np.arange(r)) & 1).astype(np.float64)
@@ -152,7 +152,7 @@ def combined_columns(Z: BinaryArray, Y: FloatArray) -> BinaryArray:
     i, j = np.triu_indices(Z.shape[1], 1)
     one, other = Z[:, i], Z[:, j]
     left = Y - Z @ least_squares(Z, Y).W
-    directions = np.linalg.svd(left.T @ left, hermitian=True)[2][: THRESHOLDS.residual_directions]
+    directions = np.linalg.svd(left.T @ left, hermitian=True)[2][: ESTIMATORS.residual_directions]
     cuts = [split_in_two(left @ direction)[:, None] for direction in directions]
     columns = np.hstack([one | other, one & other, one & (1 - other), other & (1 - one), *cuts])
     columns = np.unique(columns[:, columns.any(axis=0)], axis=1)
@@ -175,7 +175,7 @@ def exchanged(Z: BinaryArray, pool: BinaryArray, X: FloatArray) -> BinaryArray:
     while True:
         gram = inside.T @ inside
         inverse = np.linalg.inv(
-            gram + THRESHOLDS.ridge * max(np.trace(gram) / len(gram), 1.0) * np.eye(len(gram))
+            gram + ESTIMATORS.ridge * max(np.trace(gram) / len(gram), 1.0) * np.eye(len(gram))
         )
         W = inverse @ cross
         # Without column i inside, and with P = inverse_ii: the residual rises by ‖W_i‖²/P, the part of
@@ -188,8 +188,8 @@ def exchanged(Z: BinaryArray, pool: BinaryArray, X: FloatArray) -> BinaryArray:
         pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
         gain = np.where(apart > 1e-6 * own, pull / np.maximum(apart, 1e-300), 0.0) - squares / P
         new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        residual = max(energy - float(np.sum(W * cross)), THRESHOLDS.least_residual * energy)
-        if gain[new, old] <= THRESHOLDS.worth_an_exchange * residual:
+        residual = max(energy - float(np.sum(W * cross)), ESTIMATORS.least_residual * energy)
+        if gain[new, old] <= ESTIMATORS.worth_an_exchange * residual:
             return np.ascontiguousarray(inside.astype(np.uint8)) if swapped else Z
         swapped = True
         column = inside[:, old].copy()

@@ -33,9 +33,9 @@ from lfm.estimators.binary_columns import (
     split_in_two,
 )
 from lfm.estimators.decoding import decode
-from lfm.estimators.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.thresholds import ESTIMATORS
 
 logger = logging.getLogger(__name__)
 
@@ -185,7 +185,7 @@ class _Search:
         self.outside = outside
         freedom = (N - K) * self.r
         self.floor = taken + self.variance * (
-            freedom + THRESHOLDS.floor_sigmas * math.sqrt(2 * max(freedom, 1))
+            freedom + ESTIMATORS.floor_sigmas * math.sqrt(2 * max(freedom, 1))
         )
         self.floor += float(np.sum(singular[self.r :] ** 2))
         self.Z: BinaryArray = np.zeros((N, K), dtype=np.uint8)
@@ -203,9 +203,9 @@ class _Search:
             self.inside = 0.0
             self.rounds.add(0.0)
             return
-        if self.r <= THRESHOLDS.enumerated_bits:
+        if self.r <= ESTIMATORS.enumerated_bits:
             self._try(columns_near_space(self.Y[:, : self.r]))
-        for contrast in ("logcosh", "cube", "exp") * (2 if self.r > THRESHOLDS.enumerated_bits else 1):
+        for contrast in ("logcosh", "cube", "exp") * (2 if self.r > ESTIMATORS.enumerated_bits else 1):
             if self.at_floor() or self.r == 1:
                 break
             self._try(independent_sources(self.Y[:, : self.r], contrast, int(self.rng.integers(2**31 - 1))))
@@ -223,7 +223,7 @@ class _Search:
                 dropped = self.rng.choice(self.K, size=n_dropped, replace=False)
                 self._try(np.delete(self.Z, dropped, axis=1), randomly=True)
             failures = 0 if self.inside < before else failures + 1
-        self.Z, self.inside, self.stable = self._alternate(self.Z, THRESHOLDS.max_nodes)
+        self.Z, self.inside, self.stable = self._alternate(self.Z, ESTIMATORS.max_nodes)
         logger.info("residual %.4g inside the space, noise floor %.4g", self.inside, self.floor)
 
     def _least_missed(self, place: int) -> int:
@@ -238,8 +238,8 @@ class _Search:
         """Alternate from Z (N, ≤ K), filled up with features seeded from the residual; keep it if better."""
         while Z.shape[1] < self.K:
             Z = np.column_stack([Z, self._seed(Z, randomly)])
-            Z = self._alternate(Z, THRESHOLDS.quick_nodes)[0]
-        Z, inside, _ = self._alternate(Z, THRESHOLDS.quick_nodes)
+            Z = self._alternate(Z, ESTIMATORS.quick_nodes)[0]
+        Z, inside, _ = self._alternate(Z, ESTIMATORS.quick_nodes)
         self.tried.append(Z)
         if inside < self.inside:
             self.Z, self.inside = Z, inside

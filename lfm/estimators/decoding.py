@@ -23,7 +23,7 @@ from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.checks import check_real, check_whole
 from lfm.compiled import compiled
 from lfm.errors import InvalidInputError
-from lfm.estimators.thresholds import THRESHOLDS
+from lfm.thresholds import ESTIMATORS
 
 
 class InexactDecodingWarning(UserWarning):
@@ -115,7 +115,7 @@ def _search(R: FloatArray, targets: FloatArray, max_nodes: int) -> tuple[BinaryA
     return Z, proved, total
 
 
-def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = THRESHOLDS.max_nodes) -> Decoding:
+def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = ESTIMATORS.max_nodes) -> Decoding:
     """The closest binary combination of the features W (K, D) for each row of X (N, D), with its proof.
 
     A row whose search visits `max_nodes` branches keeps the best point found by then (the first one is
@@ -134,7 +134,7 @@ def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = THRESHOLDS.max_nodes)
     strongest = float(np.max(np.sum(W**2, axis=1)))
     if strongest == 0:
         return Decoding(np.zeros((len(X), K), dtype=np.uint8), np.ones(len(X), dtype=np.bool_), 0)
-    root = np.sqrt(THRESHOLDS.regularisation * strongest)
+    root = np.sqrt(ESTIMATORS.regularisation * strongest)
     Q, R, order = _sorted_qr(np.vstack([W.T, root * np.eye(K)]))
     targets = X @ Q[:D] + (root / 2) * Q[D:].sum(axis=0)
     decided, proved, nodes = _search(np.ascontiguousarray(R), targets, max_nodes)
@@ -143,7 +143,7 @@ def decode(X: ArrayLike, W: ArrayLike, *, max_nodes: int = THRESHOLDS.max_nodes)
     return Decoding(Z, proved, nodes)
 
 
-def decode_rows(X: ArrayLike, W: ArrayLike, *, max_nodes: int = THRESHOLDS.max_nodes) -> BinaryArray:
+def decode_rows(X: ArrayLike, W: ArrayLike, *, max_nodes: int = ESTIMATORS.max_nodes) -> BinaryArray:
     """Z (N, K): for each row of X the exact argmin over z ∈ {0,1}^K of ‖x − zW‖.
 
     Parameters

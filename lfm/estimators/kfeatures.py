@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.bit_flips import flip_bits
-from lfm.estimators.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.thresholds import ESTIMATORS
 
 
 class KFeatures(LatentFeatureEstimator):
@@ -104,8 +104,8 @@ class KFeatures(LatentFeatureEstimator):
     def _grow(self, X: FloatArray, rng: np.random.Generator) -> tuple[BinaryArray, FloatArray]:
         """A start: feature after feature from a row of what is left over, the larger the likelier."""
         Z, W = np.zeros((len(X), 0), np.uint8), np.zeros((0, X.shape[1]))
-        error, failures, n_rounds = float(np.sum(X**2)), 0, min(THRESHOLDS.rounds_a_feature, self.max_iter)
-        while Z.shape[1] < self.n_components and failures < THRESHOLDS.seeds_a_feature:
+        error, failures, n_rounds = float(np.sum(X**2)), 0, min(ESTIMATORS.rounds_a_feature, self.max_iter)
+        while Z.shape[1] < self.n_components and failures < ESTIMATORS.seeds_a_feature:
             left = X - Z @ W
             weights = np.sum(left**2, axis=1)
             total = float(weights.sum())

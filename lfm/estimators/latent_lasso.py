@@ -25,9 +25,9 @@ from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_th
 from lfm.estimators.binary_columns import exchanged
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.steepest_column import steepest_column
-from lfm.estimators.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.thresholds import ESTIMATORS
 
 
 class LatentLasso(LatentFeatureEstimator):
@@ -120,14 +120,14 @@ class LatentLasso(LatentFeatureEstimator):
         seen = rows @ directions
         active = ActiveColumns.of(np.zeros((N, 0), np.uint8), np.zeros(0), rows)
         rounds = Rounds(self.callback, verbose=self.verbose)
-        n_path = int(THRESHOLDS.path_share * self.max_iter)
+        n_path = int(ESTIMATORS.path_share * self.max_iter)
         fall = 1.0
         converged = False
         for number in range(self.max_iter):
             z = steepest_column(seen - active.Z @ (active.features(self.tau) @ directions), rng)
             if number == 0:
                 worth = float(np.sum((z @ rows) ** 2)) / (2 * self.tau)
-                fall = max(THRESHOLDS.first_penalty * worth / final, 1.0)
+                fall = max(ESTIMATORS.first_penalty * worth / final, 1.0)
             penalty = final * fall ** max(1 - number / max(n_path, 1), 0.0)
             active = active.grown(z, rows).descended(self.tau, penalty, self.n_steps)
             active = active.slid(rows, self.tau).descended(self.tau, penalty, self.n_steps)

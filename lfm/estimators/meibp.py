@@ -23,9 +23,9 @@ from lfm.errors import InvalidInputError
 from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
-from lfm.estimators.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.thresholds import ESTIMATORS
 
 
 class MEIBP(LatentFeatureEstimator):
@@ -138,7 +138,7 @@ class _Search:
         self.X, self.K, self.max_iter, self.tol, self.rng = X, K, max_iter, tol, rng
         N = len(X)
         self.alpha = (1 + K) / (1 + float(np.sum(1.0 / np.arange(1, N + 1))))
-        self.least = THRESHOLDS.least_scale * math.sqrt(float(np.mean(X**2))) or 1.0
+        self.least = ESTIMATORS.least_scale * math.sqrt(float(np.mean(X**2))) or 1.0
         seed = int(rng.integers(2**31 - 1))
         self.Y: FloatArray = X @ randomized_svd(X, min(K, *X.shape), n_iter=4, random_state=seed)[2].T
 
@@ -147,8 +147,8 @@ class _Search:
         state = _start(self.X, self.K, self.rng)
         converged = self._climb(state, rounds)
         failures = 0
-        for _ in range(THRESHOLDS.max_moves):
-            if failures == THRESHOLDS.patience or not converged or state.Z.shape[1] == 0:
+        for _ in range(ESTIMATORS.max_moves):
+            if failures == ESTIMATORS.patience or not converged or state.Z.shape[1] == 0:
                 break
             new = (None if failures else self._with_exchanges(state)) or self._with_new_feature(state)
             attempt = Rounds(None)
@@ -199,7 +199,7 @@ class _Search:
         on[np.argmax(left @ direction)] = 1
         feature = np.maximum(left[on == 1].mean(axis=0), 0.0)
         new = state.with_features(np.column_stack([state.Z, on]), np.vstack([state.q.first, feature]), self.X)
-        for _ in range(THRESHOLDS.rounds_before_removal):
+        for _ in range(ESTIMATORS.rounds_before_removal):
             self._update(new)
             if new.Z.shape[1] <= self.K:
                 return new

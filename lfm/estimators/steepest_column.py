@@ -8,7 +8,7 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.estimators.thresholds import THRESHOLDS
+from lfm.thresholds import ESTIMATORS
 
 
 @compiled
@@ -52,18 +52,18 @@ def _sweep(A: FloatArray, x: FloatArray, sums: FloatArray, order: IntArray) -> f
 def steepest_column(A: FloatArray, rng: np.random.Generator) -> BinaryArray:
     """A z ∈ {0,1}^N of large ‖Aᵀz‖², by the mixing method and random hyperplanes; A is (N, q)."""
     N = len(A)
-    x = rng.standard_normal((N, THRESHOLDS.sdp_rank))
+    x = rng.standard_normal((N, ESTIMATORS.sdp_rank))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    x0 = rng.standard_normal(THRESHOLDS.sdp_rank)
+    x0 = rng.standard_normal(ESTIMATORS.sdp_rank)
     x0 /= np.linalg.norm(x0)
     # With y = 2z − 1 and a dummy y₀: 4‖Aᵀz‖² = ‖Aᵀ(y + y₀1)‖²; the dummy keeps its vector, for only the
     # angles to it count.
     sums = A.T @ (x + x0)
-    for _ in range(THRESHOLDS.max_sweeps):
+    for _ in range(ESTIMATORS.max_sweeps):
         risen = _sweep(A, x, sums, rng.permutation(N))
-        if risen <= THRESHOLDS.sweep_tolerance * float(np.sum(sums**2)):
+        if risen <= ESTIMATORS.sweep_tolerance * float(np.sum(sums**2)):
             break
-    planes = rng.standard_normal((THRESHOLDS.sdp_rank, THRESHOLDS.hyperplanes))
+    planes = rng.standard_normal((ESTIMATORS.sdp_rank, ESTIMATORS.hyperplanes))
     sides = ((x @ planes >= 0) == (x0 @ planes >= 0)).astype(np.float64)
     best = int(np.argmax(np.sum((A.T @ sides) ** 2, axis=0)))
     z: BinaryArray = sides[:, best].astype(np.uint8)

@@ -25,14 +25,12 @@ from lfm.hopper.options import HopOptions, check_candidates, check_request, resi
 from lfm.hopper.repair import projected, repaired
 from lfm.hopper.repeats import repeated_rows
 from lfm.hopper.support import exact_support
-from lfm.hopper.thresholds import THRESHOLDS
 from lfm.hopper.walk import Walk
 from lfm.priors import Prior
 from lfm.solution import Solution
+from lfm.thresholds import HOPPER
 
 logger = logging.getLogger(__name__)
-
-RESIDUAL_TOLERANCE = 0.01  # of the start's residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def hop(
     n_restarts: int = 10,
     rng: np.random.Generator | None = None,
     X: ArrayLike | None = None,
-    residual_tolerance: float = RESIDUAL_TOLERANCE,
+    residual_tolerance: float = HOPPER.residual_tolerance,
 ) -> Hop:
     """The equivalent solution with the lowest Σ priors + γf that the walk visits: never worse than the start.
 
@@ -212,7 +210,7 @@ def _rounds(solution: Solution, candidates: Candidates, options: HopOptions) -> 
         return _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     only = _round(solution, candidates, options)
     before = options.value(solution)
-    if options.value(only.solution) > before + 1e-9 * (1 + abs(before)):
+    if options.value(only.solution) > before + HOPPER.least_gain * (1 + abs(before)):
         only = _round(solution, candidates.strict_part(), replace(options, tolerant=False))
     return [only]
 
@@ -223,7 +221,7 @@ def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _
         solution, candidates, options.priors, gamma=options.gamma, unimodular=options.unimodular
     )
     walk = Walk(objective, unimodular=options.unimodular, rng=options.rng)
-    kick = THRESHOLDS.kick_exchanges
+    kick = HOPPER.kick_exchanges
     if math.isinf(options.beta):
         steps = walk.descend(options.n_steps)
         for _ in range(options.n_restarts if len(candidates) > solution.K else 0):
@@ -238,7 +236,7 @@ def _round(solution: Solution, candidates: Candidates, options: HopOptions) -> _
         walk.descend(options.n_steps)
     trace = np.array(walk.trace)
     # The walk moves to the best state that keeps the promise on the residual, and stays there for `_support`.
-    for columns in walk.visited_best[: -THRESHOLDS.max_tried - 1 : -1]:
+    for columns in walk.visited_best[: -HOPPER.max_tried - 1 : -1]:
         walk.go_to(columns)
         found = _within_residual(_solution_at(objective.tableau, solution), options)
         if found is not None:
@@ -266,12 +264,12 @@ def _tolerant_rounds(solution: Solution, max_nonbinarity: int, options: HopOptio
         if better is not None and options.value(better) < options.value(solution):
             current = better
     rounds: list[_Round] = []
-    for _ in range(THRESHOLDS.max_rounds):
+    for _ in range(HOPPER.max_rounds):
         rounds.append(_round(current, enumerate_candidates(current.Z), replace(options, tolerant=False)))
         current = rounds[-1].solution
         near = enumerate_candidates(current.Z, max_nonbinarity=max_nonbinarity)
         further = _round(current, near, options)
-        if options.value(further.solution) >= options.value(current) * (1 - 1e-9):
+        if options.value(further.solution) >= options.value(current) * (1 - HOPPER.least_gain):
             break
         rounds.append(further)
         current = further.solution
@@ -286,7 +284,7 @@ def _support(one: _Round, options: HopOptions) -> tuple[FloatArray, bool]:
         place = {int(column): k for k, column in enumerate(one.walk.objective.tableau.columns)}
         return shares[[place[int(column)] for column in one.columns]], True
     if math.isinf(options.beta):
-        one.walk.boltzmann(beta, THRESHOLDS.support_steps)
+        one.walk.boltzmann(beta, HOPPER.support_steps)
     return one.walk.share[one.columns], False
 
 

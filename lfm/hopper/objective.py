@@ -14,10 +14,10 @@ from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.equivalence.candidates import Candidates
 from lfm.equivalence.ranks import distinct_rows
-from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau
-from lfm.hopper.thresholds import THRESHOLDS
+from lfm.equivalence.tableau import Tableau
 from lfm.priors import GaussianW, Prior, priced
 from lfm.solution import Solution
+from lfm.thresholds import EQUIVALENCE, HOPPER
 
 _CHUNK = 2_000_000  # numbers held at once
 
@@ -201,7 +201,7 @@ class Objective:
         0 where candidate i is column k already. The array is overwritten by the next call.
         """
         tableau = self.tableau
-        largest = abs(tableau.determinant) if self.unimodular else MAX_DETERMINANT
+        largest = abs(tableau.determinant) if self.unimodular else EQUIVALENCE.max_determinant
         _base_changes(
             tableau.minors,
             tableau.determinant,
@@ -232,7 +232,7 @@ class Objective:
         tableau.exchange(k, i)
         self.value += change
         self._n_exchanges += 1
-        if self._n_exchanges % THRESHOLDS.exchanges_to_refresh == 0:
+        if self._n_exchanges % HOPPER.exchanges_to_refresh == 0:
             self.refresh()
 
 

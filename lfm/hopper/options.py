@@ -14,6 +14,7 @@ from lfm.equivalence.lattice import nonbinarity
 from lfm.errors import InvalidInputError
 from lfm.priors import Prior
 from lfm.solution import Solution
+from lfm.thresholds import HOPPER
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def residual_limit(solution: Solution, X: FloatArray | None, tolerance: float) -
     if X is None:
         return math.inf
     # A start that fits exactly has a residual of zero: the second term leaves room for rounding.
-    return (1 + tolerance) * solution.residual(X) + 1e-9 * float(np.linalg.norm(X))
+    return (1 + tolerance) * solution.residual(X) + HOPPER.least_gain * float(np.linalg.norm(X))
 
 
 def check_request(solution: Solution, priors: Sequence[Prior]) -> None:

@@ -8,9 +8,9 @@ from lfm.equivalence.ranks import distinct_rows
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.decoding import decode
 from lfm.hopper.repeats import agreed_features, group_means, majority
-from lfm.hopper.thresholds import THRESHOLDS
 from lfm.least_squares import LeastSquares, least_squares
 from lfm.solution import Solution
+from lfm.thresholds import HOPPER
 
 
 def projected(Z: BinaryArray, W: FloatArray, X: FloatArray, *, nonnegative: bool = False) -> Solution | None:
@@ -38,7 +38,7 @@ def repaired(
     best = _best(tried, X, nonnegative)
     if best is None:
         return None
-    for _ in range(THRESHOLDS.max_passes):
+    for _ in range(HOPPER.max_passes):
         further = _best([_nearest(best[1].Z, best[1].W, X)], X, nonnegative)
         if further is None or further[0] >= best[0] * (1 - 1e-12):
             break
@@ -52,7 +52,7 @@ def _near(Z: BinaryArray, W: FloatArray, X: FloatArray) -> list[BinaryArray]:
 
 def _nearest(Z: BinaryArray, W: FloatArray, X: FloatArray) -> BinaryArray:
     """Each row's nearest combination of the features W; of many features the nearest by single flips of Z."""
-    if Z.shape[1] <= THRESHOLDS.most_decoded:
+    if Z.shape[1] <= HOPPER.most_decoded:
         return decode(X, W).Z
     flipped = Z.copy()
     flip_bits(flipped, X @ W.T, W @ W.T)

@@ -14,8 +14,8 @@ from scipy.stats import chi2
 
 from lfm.arrays import BinaryArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.hopper.thresholds import THRESHOLDS
 from lfm.least_squares import least_squares
+from lfm.thresholds import HOPPER
 
 
 @compiled
@@ -69,9 +69,9 @@ def repeated_rows(X: FloatArray, K: int) -> IntArray | None:
     rounding = 1e-15 * total  # of the residual where X = ZW exactly
     variance = max(total - float(strongest.sum()), rounding) / ((N - K) * (D - K))
     group, n_groups = _group(
-        X @ directions, 2 * variance * float(chi2.isf(THRESHOLDS.told_apart, K)), THRESHOLDS.max_groups
+        X @ directions, 2 * variance * float(chi2.isf(HOPPER.told_apart, K)), HOPPER.max_groups
     )
-    return None if n_groups > THRESHOLDS.max_groups else group
+    return None if n_groups > HOPPER.max_groups else group
 
 
 def majority(Z: BinaryArray, group: IntArray) -> BinaryArray:
@@ -102,11 +102,11 @@ def agreed_features(Z: BinaryArray, X: FloatArray, group: IntArray) -> FloatArra
     states = Z[np.unique(group, return_index=True)[1]]
     weights = sizes.astype(np.float64)
     last = np.inf
-    for _ in range(THRESHOLDS.max_reweightings):
+    for _ in range(HOPPER.max_reweightings):
         W = least_squares(states, means, weight=weights).W
         distances = np.linalg.norm(means - states @ W, axis=1)
         cost = float(sizes @ distances)
-        if cost >= last * (1 - 1e-4):
+        if cost >= last * (1 - HOPPER.reweighting_gain):
             break
         last = cost
         # A group that fits exactly may not take all the weight.

@@ -14,9 +14,9 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.equivalence.tableau import MAX_DETERMINANT, Tableau, pivot_in_place
+from lfm.equivalence.tableau import Tableau, pivot_in_place
 from lfm.hopper.objective import Objective
-from lfm.hopper.thresholds import THRESHOLDS
+from lfm.thresholds import EQUIVALENCE, HOPPER
 
 
 @compiled
@@ -153,7 +153,7 @@ def _cheapest(tableau: Tableau, costs: FloatArray) -> bool:
 
     False where a determinant grew too large on the way for products to stay inside int64.
     """
-    while np.abs(tableau.minors).max() <= MAX_DETERMINANT:
+    while np.abs(tableau.minors).max() <= EQUIVALENCE.max_determinant:
         saved = np.where(tableau.minors != 0, costs[tableau.columns][:, None] - costs, -np.inf)
         k, i = divmod(int(np.argmax(saved)), len(costs))
         if saved[k, i] <= 0:
@@ -175,7 +175,7 @@ def _total(tableau: Tableau, costs: FloatArray, beta: float) -> float:
 
 
 def exact_support(
-    objective: Objective, beta: float, *, max_bases: int = THRESHOLDS.max_bases
+    objective: Objective, beta: float, *, max_bases: int = HOPPER.max_bases
 ) -> FloatArray | None:
     """The share of Σ exp(−βg) that lies in solutions with column k of the current U, (K,).
 
@@ -186,14 +186,14 @@ def exact_support(
     current = objective.tableau.columns
     best = float(objective.values(current[None])[0])
     tableau = Tableau(objective.candidates)
-    if len(objective.costs) > THRESHOLDS.max_candidates or not _cheapest(tableau, objective.costs):
+    if len(objective.costs) > HOPPER.max_candidates or not _cheapest(tableau, objective.costs):
         return None
     floor = float(objective.costs[tableau.columns].sum())
     total = _total(tableau, objective.costs, beta)
     scale = math.exp(
         min(beta * (best - floor), 700.0)
     )  # from weights relative to B* to those relative to best
-    for margin in THRESHOLDS.margins if objective.features_never_negative else (math.inf,):
+    for margin in HOPPER.margins if objective.features_never_negative else (math.inf,):
         bases, determinants, m = _bases(
             tableau.minors.copy(),
             tableau.determinant,
@@ -201,7 +201,7 @@ def exact_support(
             objective.costs,
             best + margin / beta,
             max_bases,
-            MAX_DETERMINANT,
+            EQUIVALENCE.max_determinant,
         )
         if m < 0:
             return None
@@ -215,7 +215,7 @@ def exact_support(
         missing = scale * max(total - seen, 0.0) * math.exp(beta * (lowest - best))
         weights = np.exp(-beta * (values - lowest))
         everything = float(weights.sum())
-        if math.isinf(margin) or missing <= THRESHOLDS.missing_weight * everything:
+        if math.isinf(margin) or missing <= HOPPER.missing_weight * everything:
             shares = np.zeros(len(objective.costs))
             np.add.at(shares, bases, weights[:, None])
             return np.minimum(shares[current] / everything, 1.0)  # sums in another order may round above

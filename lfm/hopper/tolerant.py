@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from lfm.arrays import FloatArray
 from lfm.checks import check_real
 from lfm.equivalence.candidates import Candidates, enumerate_candidates
-from lfm.hopper.hop import RESIDUAL_TOLERANCE, Hop, hop
-from lfm.hopper.thresholds import THRESHOLDS
+from lfm.hopper.hop import Hop, hop
 from lfm.priors import Prior
 from lfm.solution import Solution
+from lfm.thresholds import HOPPER
 
 
 def hop_tolerantly(
@@ -25,7 +25,7 @@ def hop_tolerantly(
     priors: Sequence[Prior],
     candidates: Candidates | None = None,
     rng: np.random.Generator | None = None,
-    residual_tolerance: float = RESIDUAL_TOLERANCE,
+    residual_tolerance: float = HOPPER.residual_tolerance,
 ) -> Hop:
     """The best of a strict hop and of hops that tolerate wrong bits in Z, by ‖X − ZW‖² + Σ priors (Eq. 3).
 
@@ -81,15 +81,15 @@ def hop_tolerantly(
         solution, priors=priors, candidates=candidates, rng=rng, X=data, residual_tolerance=residual_tolerance
     )
     lowest = _objective(best.solution, data, priors)
-    for most in sorted({int(share * solution.N) for share in THRESHOLDS.tolerances} - {0}):
-        near = enumerate_candidates(solution.Z, max_nonbinarity=most, max_nodes=THRESHOLDS.tolerant_nodes)
+    for most in sorted({int(share * solution.N) for share in HOPPER.tolerances} - {0}):
+        near = enumerate_candidates(solution.Z, max_nonbinarity=most, max_nodes=HOPPER.tolerant_nodes)
         if not near.complete:
             break
         found = hop(
             solution, priors=priors, candidates=near, rng=rng, X=data, residual_tolerance=residual_tolerance
         )
         value = _objective(found.solution, data, priors)
-        if value < lowest - THRESHOLDS.least_gain * (1 + abs(lowest)):
+        if value < lowest - HOPPER.least_gain * (1 + abs(lowest)):
             best, lowest = found, value
     return best
 

@@ -14,7 +14,7 @@ import numpy as np
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.hopper.objective import Objective
-from lfm.hopper.thresholds import THRESHOLDS
+from lfm.thresholds import HOPPER
 
 
 @compiled
@@ -62,7 +62,7 @@ class Walk:
         self.share = np.zeros(len(objective.costs))
         self._unimodular = unimodular
         self._rng = rng
-        self._slack = THRESHOLDS.least_gain * (1 + abs(objective.value))
+        self._slack = HOPPER.least_gain * (1 + abs(objective.value))
         self._best: tuple[int, float] | None = None
         self._record()
 

@@ -23,21 +23,8 @@ import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray
 from lfm.compiled import compiled
+from lfm.switching.thresholds import SHAPES
 
-LOW_SHARE = 0.02  # q, share of the time in which a source may be below what counts as its absence
-SMALL = 0.05  # μ, nats per unit of noise: of two explanations that fit alike, the smaller
-_SMALL_AT_FIRST = 0.2  # μ of the first round in which the base is looked for
-_LEAST = 0.3  # units of noise: a size closer to zero is taken for this one in the reweighting
-_NONE_BELOW = 1e3  # weight of a squared size below zero once the base is known: there are no such sizes
-_HELD = 1e-6  # keeps a size without any evidence at zero
-_PULL = 1e-6  # of the base towards that of the round before, where nothing else decides on it
-_SETTLE, _ROUNDS = 3, 8  # rounds with the first guess of the changes, and with changes weighed anew
-_BASE_SETTLE, _BASE_ROUNDS = 6, 24
-_BASE_SMALLER = 15  # rounds in which μ falls to its last value
-_BASE_ROWS = 5000  # the most rows that decide on the base: every third one, or fewer in a long record
-_FAR_OFF = 20.0  # times the usual squared residual at which a row counts half for the base
-_BEING_ON = 0.25  # nats for each direction, half of them: on a real feeder's first day 0.1 to 1 gave the same
-_NEARLY_OFF = 0.05  # of its usual size: a load with less hardly is on
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 
 
@@ -55,7 +42,7 @@ def solve_amplitudes(
 
     `changes` (N, K) are a first guess of Δa, `duration` (N,) the time that each row stands for. Where shapes
     are known to a `tolerance` (N,) of the rows only, in units of the noise, no size makes up for what another
-    shape lacks: in each row a size costs up to _BEING_ON r/2 nats, whatever it is.
+    shape lacks: in each row a size costs up to η r/2 nats (η = `being_on_nats`), whatever it is.
     """
     sizes = np.empty(changes.shape)
     time = np.ones(len(Y)) if duration is None else duration / duration.mean()
@@ -65,10 +52,10 @@ def solve_amplitudes(
         if tolerance is not None:
             problem.trust = tolerance[rows] ** -2.0
         found = problem.sizes(changes[rows], None)
-        problem.below = _NONE_BELOW
-        for n in range(_SETTLE + _ROUNDS):
-            found = problem.sizes(changes[rows] if n < _SETTLE else _changes(found), found)
-        for _ in range(_ROUNDS if tolerance is not None else 0):
+        problem.below = SHAPES.none_below
+        for n in range(SHAPES.settle_rounds + SHAPES.size_rounds):
+            found = problem.sizes(changes[rows] if n < SHAPES.settle_rounds else _changes(found), found)
+        for _ in range(SHAPES.size_rounds if tolerance is not None else 0):
             problem.small = _slope_of_being_on(found, Y.shape[1])
             found = problem.sizes(_changes(found), found)
         sizes[rows] = found
@@ -76,7 +63,7 @@ def solve_amplitudes(
 
 
 def _slope_of_being_on(sizes: FloatArray, r: int) -> FloatArray:
-    """(N, K) the slope of _BEING_ON r/2 log(1 + a/ε)/log(1 + u/ε) at the sizes a (N, K), ε = u _NEARLY_OFF.
+    """(N, K) the slope of η r/2 log(1 + a/ε)/log(1 + u/ε) at the sizes a (N, K), ε = u · `nearly_off`.
 
     u is the size below which a shape has half of the sum of its sizes.
     """
@@ -84,8 +71,8 @@ def _slope_of_being_on(sizes: FloatArray, r: int) -> FloatArray:
     ordered = np.sort(size, axis=0)
     below = np.cumsum(ordered, axis=0) < ordered.sum(axis=0) / 2
     usual = np.take_along_axis(ordered, np.minimum(below.sum(axis=0), len(size) - 1)[None], axis=0)
-    nearly_off = np.maximum(_NEARLY_OFF * usual, _LEAST)
-    return np.asarray(_BEING_ON * r / 2 / ((size + nearly_off) * np.log1p(1 / _NEARLY_OFF)))
+    nearly_off = np.maximum(SHAPES.nearly_off * usual, SHAPES.least_size)
+    return np.asarray(SHAPES.being_on_nats * r / 2 / ((size + nearly_off) * np.log1p(1 / SHAPES.nearly_off)))
 
 
 class Above(NamedTuple):
@@ -111,17 +98,18 @@ def find_base(
     half space `above`. One row in three decides, or fewer in a long record: levels last.
     """
     N = len(Y)
-    first = np.arange(0, N, max(3, -(-N // _BASE_ROWS)))
+    first = np.arange(0, N, max(3, -(-N // SHAPES.base_rows)))
     # What comes before a row here is all that came since the row here before it.
     gaps = np.diff(np.cumsum(gap_before)[first], prepend=0) > 0
     coarse = np.diff(np.cumsum(changes, axis=0)[first], axis=0, prepend=np.zeros((1, changes.shape[1])))
     time = np.add.reduceat(np.ones(N) if duration is None else duration, first)
     problem = _Problem(Y[first], shapes, gaps, time / time.mean())
     base, sizes = start, problem.sizes(coarse, None, base=start)
-    for n in range(_BASE_SETTLE + _BASE_ROUNDS):
-        problem.small = max(SMALL, _SMALL_AT_FIRST * (SMALL / _SMALL_AT_FIRST) ** (n / _BASE_SMALLER))
+    for n in range(SHAPES.base_settle_rounds + SHAPES.base_rounds):
+        falls = (SHAPES.small_nats / SHAPES.small_at_first) ** (n / SHAPES.base_smaller_rounds)
+        problem.small = max(SHAPES.small_nats, SHAPES.small_at_first * falls)
         # Sizes below zero change too: they are what pulls the base down.
-        before = coarse if n < _BASE_SETTLE else np.diff(sizes, axis=0, prepend=sizes[:1])
+        before = coarse if n < SHAPES.base_settle_rounds else np.diff(sizes, axis=0, prepend=sizes[:1])
         base, sizes = problem.base_and_sizes(before, sizes, base, above)
     return base
 
@@ -134,7 +122,7 @@ class _Problem:
         self.gram = shapes @ shapes.T
         self.trust = np.ones(len(Y))  # (N,) weights of the rows
         self.time = time[:, None]  # (N, 1) d
-        self.small: float | FloatArray = SMALL  # μ, of all sizes or of each (N, K)
+        self.small: float | FloatArray = SHAPES.small_nats  # μ, of all sizes or of each (N, K)
         self.below: float | None = None  # weight of a squared size below zero; None: the loss of the quantile
 
     def sizes(
@@ -158,7 +146,7 @@ class _Problem:
         Sizes are linear in the base, a = a₀ − A b, and the base is what the sizes leave of the mean row.
         """
         left = np.sum((self.Y - base - sizes @ self.B) ** 2, axis=1)
-        self.trust = 1 / (1 + left / max(2 * len(base), _FAR_OFF * float(np.median(left))))
+        self.trust = 1 / (1 + left / max(2 * len(base), SHAPES.far_off * float(np.median(left))))
         inverse, weight = self._eliminated(changes, sizes)
         (N, r), K = self.Y.shape, len(self.B)
         right = np.empty((N, K, r + 1))
@@ -167,8 +155,8 @@ class _Problem:
         solved = _substitute(inverse, weight, right)
         without, per_base = solved[:, :, 0], solved[:, :, 1:]
         share = self.trust / self.trust.sum()
-        system = (1 + _PULL) * np.eye(r) - self.B.T @ np.tensordot(share, per_base, axes=1)
-        base = np.linalg.solve(system, share @ self.Y - share @ without @ self.B + _PULL * base)
+        system = (1 + SHAPES.pull) * np.eye(r) - self.B.T @ np.tensordot(share, per_base, axes=1)
+        base = np.linalg.solve(system, share @ self.Y - share @ without @ self.B + SHAPES.pull * base)
         if above is not None and (short := above.least - float(above.direction @ base)) > 0:
             outwards = np.linalg.solve(system, above.direction)  # along it the objective grows least
             base = base + outwards * (short / float(above.direction @ outwards))
@@ -179,12 +167,12 @@ class _Problem:
         weight = 2 / (1 + changes**2)
         weight[0] = 0
         weight[self.gaps] = 0
-        penalty = np.full(changes.shape, _HELD)
+        penalty = np.full(changes.shape, SHAPES.held)
         if sizes is not None:
-            slope = (
-                self.small * self.time * ((1 - LOW_SHARE) / LOW_SHARE + 1)
-            )  # beyond the linear price, which stays
-            per_square = slope / np.maximum(np.abs(sizes), _LEAST) if self.below is None else self.below
+            # Beyond the linear price, which stays.
+            slope = self.small * self.time * ((1 - SHAPES.low_share) / SHAPES.low_share + 1)
+            least = np.maximum(np.abs(sizes), SHAPES.least_size)
+            per_square = slope / least if self.below is None else self.below
             penalty += np.where(sizes < 0, per_square, 0.0)
         return _eliminate(self.gram, self.trust, weight, penalty), weight
 

@@ -12,24 +12,19 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
+from lfm.switching.thresholds import SHAPES
 
-AT_ONCE = 3  # sources that switch between two rows, at the most
-_TAIL = 4.0  # ν
 _BINS = 256
 _BIN = 0.04  # width of a bin of sizes, in log size
 _LOWEST = 60  # bins below size 1
-_ANY_SIZE = 0.3  # share of a line's changes whose size has not been seen before
-_STARTS = 5  # lines that the search for a sum begins with
-_ROUNDS = 4
-_FEW = 150  # changes: a line that more use is not worth trying without
 
 
 class Code(NamedTuple):
     """n changes as sums of lines."""
 
     cost: FloatArray  # (n,) nats
-    line: IntArray  # (n, AT_ONCE) lines used, −1 where there are fewer
-    size: FloatArray  # (n, AT_ONCE) their sizes in units of the background
+    line: IntArray  # (n, at_once) lines used, −1 where there are fewer
+    size: FloatArray  # (n, at_once) their sizes in units of the background
 
 
 class Lines(NamedTuple):
@@ -42,7 +37,8 @@ class Lines(NamedTuple):
         """The cheapest sums found for `changes` (n, r)."""
         gram = self.direction @ self.direction.T
         along = changes @ self.direction.T
-        return Code(*_code(changes, along, self.direction, gram, self.price))
+        limits = SHAPES.at_once, SHAPES.starts, SHAPES.tail
+        return Code(*_code(changes, along, self.direction, gram, self.price, *limits))
 
     def left_of(self, changes: FloatArray) -> FloatArray:
         """(n, r) what the cheapest sums leave of `changes` (n, r)."""
@@ -63,7 +59,7 @@ def unlearnt(directions: FloatArray) -> Lines:
 def choose_lines(changes: FloatArray, directions: FloatArray) -> Lines:
     """The `directions` (K, r) that pay for themselves in coding the large `changes` (n, r), refitted."""
     lines = unlearnt(directions)
-    for _ in range(_ROUNDS):
+    for _ in range(SHAPES.coding_rounds):
         code = lines.code(changes)
         for _ in range(2):
             lines = Lines(_refitted(changes, lines.direction, code), _learnt_prices(code, len(lines.price)))
@@ -88,7 +84,7 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
     while len(kept) > 1 and gains:
         _, k = heapq.heappop(gains)
         rows = np.flatnonzero((used == k).any(axis=1))
-        if len(rows) > _FEW:
+        if len(rows) > SHAPES.few:
             continue
         others = kept[kept != k]
         without = lines.take(others).code(changes[rows])
@@ -107,7 +103,7 @@ def _worth_keeping(changes: FloatArray, lines: Lines, code: Code) -> IntArray:
 def _left_over(changes: FloatArray, directions: FloatArray, code: Code) -> FloatArray:
     """(n, r) what the coded sums leave of the changes."""
     rebuilt = np.zeros_like(changes)
-    for q in range(AT_ONCE):
+    for q in range(SHAPES.at_once):
         used = code.line[:, q] >= 0
         rebuilt[used] += code.size[used, q, None] * directions[code.line[used, q]]
     return changes - rebuilt
@@ -135,7 +131,7 @@ def _learnt_prices(code: Code, K: int) -> FloatArray:
     np.add.at(times, (code.line[used], _bins(code.size[used])), 1)
     kernel = np.array([1, 2, 4, 2, 1]) / 10
     smooth = np.array([np.convolve(row, kernel, "same") for row in times]).reshape(K, _BINS)
-    any_size = (times.sum(axis=1, keepdims=True) + 1) * _ANY_SIZE / (_BINS / 2)
+    any_size = (times.sum(axis=1, keepdims=True) + 1) * SHAPES.any_size / (_BINS / 2)
     width = np.maximum(_bin_sizes() * _BIN, 1.0)
     return np.asarray(np.log(times.sum() + K) + np.log(width) - np.log(smooth + any_size))
 
@@ -177,18 +173,25 @@ def _next_line(left: FloatArray, directions: FloatArray, gram: FloatArray, chose
 
 @compiled
 def _code(
-    changes: FloatArray, along: FloatArray, directions: FloatArray, gram: FloatArray, price: FloatArray
+    changes: FloatArray,
+    along: FloatArray,
+    directions: FloatArray,
+    gram: FloatArray,
+    price: FloatArray,
+    at_once: int,
+    starts: int,
+    heavy: float,
 ) -> tuple[FloatArray, IntArray, FloatArray]:
     """`Lines.code`: from each of the best single lines, greedily more, each sum refitted as a whole."""
     n, r = changes.shape
-    tail = r + _TAIL
+    tail = r + heavy
     cost = np.empty(n)
-    line = -np.ones((n, AT_ONCE), dtype=np.int64)
-    size = np.zeros((n, AT_ONCE))
-    chosen = np.zeros(AT_ONCE, dtype=np.int64)
+    line = -np.ones((n, at_once), dtype=np.int64)
+    size = np.zeros((n, at_once))
+    chosen = np.zeros(at_once, dtype=np.int64)
     for i in range(n):
         cost[i] = 0.5 * tail * np.log1p(np.sum(changes[i] ** 2) / tail)
-        firsts = np.argsort(-np.abs(along[i]))[:_STARTS]
+        firsts = np.argsort(-np.abs(along[i]))[:starts]
         for first in firsts:
             chosen[0] = first
             m = 1
@@ -210,10 +213,10 @@ def _code(
                 total += 0.5 * tail * np.log1p(left2 / tail)
                 if total < cost[i]:
                     cost[i] = total
-                    for q in range(AT_ONCE):
+                    for q in range(at_once):
                         line[i, q] = chosen[q] if q < m else -1
                         size[i, q] = x[q] if q < m else 0.0
-                if m == AT_ONCE or left2 < r:
+                if m == at_once or left2 < r:
                     break
                 more = _next_line(left, directions, gram, chosen, m)
                 if more < 0:

@@ -12,15 +12,11 @@ from lfm.checks import check_durations, check_gaps, check_real, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
-from lfm.shapes.coding import AT_ONCE, Lines, choose_lines, unlearnt
-from lfm.shapes.levels import MUCH_LEFT, find_lines_in_levels, levels_of, share_left
+from lfm.shapes.coding import Lines, choose_lines, unlearnt
+from lfm.shapes.levels import find_lines_in_levels, levels_of, share_left
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large, sampled
 from lfm.shapes.noise import at_noise_floor, find_signal
-
-_LEAST_CHANGES = 2  # a line is seen at least twice
-_QUIET_SHARE = 0.01  # of the rows: the quietest are a first guess of the base
-_QUIET_ROWS = 5  # at least so many of them
-_LOOKS = 2  # at what no sum of lines explains
+from lfm.switching.thresholds import SHAPES
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -127,7 +123,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._find_lines(Y, gaps, most, side)
         self._base, self.from_levels_ = Y.mean(axis=0), False
         if len(self._shapes):
-            n_quiet = max(_QUIET_ROWS, int(_QUIET_SHARE * len(Y)))
+            n_quiet = max(SHAPES.quiet_rows, int(SHAPES.quiet_share * len(Y)))
             quiet = np.argsort(Y @ Y.mean(axis=0), kind="stable")[:n_quiet]
             self._base = Y[quiet].mean(axis=0)
             self._look_at_levels(Y, most, side)
@@ -200,7 +196,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._lines = Lines(np.zeros((0, r)), np.zeros((0, 1)))
         self._shapes = np.zeros((0, r))
         self._length = np.ones(0)
-        if r == 0 or len(changes) < _LEAST_CHANGES:
+        if r == 0 or len(changes) < SHAPES.least_changes:
             return
         self._whiten = np.linalg.cholesky(np.linalg.inv(background(changes)))
         whitened = changes @ self._whiten
@@ -209,7 +205,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if len(directions) == 0:
             return
         self._lines = choose_lines(large, directions)
-        for _ in range(_LOOKS):
+        for _ in range(SHAPES.looks):
             unexplained = large[is_large(self._lines.left_of(large))]
             more = find_lines_in_wander(unexplained, whitened, self._lines.direction)
             if len(more) == 0:
@@ -230,7 +226,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _look_at_levels(self, Y: FloatArray, most: int | None, side: FloatArray) -> None:
         """Keeps the lines of the levels above the base, where those of the changes leave much of the rows."""
-        if share_left(Y, self._base, self._shapes) <= MUCH_LEFT:
+        if share_left(Y, self._base, self._shapes) <= SHAPES.much_left:
             return
         levels, tolerance = levels_of(Y, self._base)
         found = find_lines_in_levels(levels, self._base, tolerance, self._shapes, side)[:most]
@@ -248,7 +244,7 @@ class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         large = is_large(whitened)
         code = self._lines.code(whitened[large])
         at = rows[large]
-        for q in range(AT_ONCE):
+        for q in range(SHAPES.at_once):
             used = code.line[:, q] >= 0
             np.add.at(
                 change,

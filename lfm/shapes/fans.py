@@ -9,10 +9,7 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_real, check_scale
-
-_OUT_DEG = 0.6  # by so much a shape may lie out of the plane: lines of wandering loads are known to 0.3°
-_NEXT_DEG = 7.0  # from one shape of a fan to the next; a farther one is in the plane by accident
-_LEAST = 4  # shapes; in a plane of three one may be the sum of two others
+from lfm.switching.thresholds import SHAPES
 
 
 def find_fans(shapes: FloatArray) -> list[IntArray]:
@@ -50,7 +47,7 @@ def find_fans(shapes: FloatArray) -> list[IntArray]:
     while True:
         found = [_fan(unit[free], a, b) for a in range(len(free)) for b in range(a + 1, len(free))]
         largest = max(found, key=len, default=np.zeros(0, dtype=np.int64))
-        if len(largest) < _LEAST:
+        if len(largest) < SHAPES.least_in_fan:
             return fans
         fans.append(free[largest])
         free = np.delete(free, largest)
@@ -61,10 +58,10 @@ def _fan(unit: FloatArray, a: int, b: int) -> IntArray:
     cosine = float(unit[a] @ unit[b])
     across = unit[b] - cosine * unit[a]
     length = float(np.linalg.norm(across))
-    if length < np.sin(np.radians(2 * _OUT_DEG)):  # two that are nearly one span no plane
+    if length < np.sin(np.radians(2 * SHAPES.out_of_plane_deg)):  # two that are nearly one span no plane
         return np.zeros(0, dtype=np.int64)
     along, beside = unit @ unit[a], unit @ across / length
-    inside = np.flatnonzero(1 - along**2 - beside**2 < np.sin(np.radians(_OUT_DEG)) ** 2)
+    inside = np.flatnonzero(1 - along**2 - beside**2 < np.sin(np.radians(SHAPES.out_of_plane_deg)) ** 2)
     angle = np.degrees(np.arctan2(beside[inside], along[inside]))
     order = np.argsort(angle, kind="stable")
-    return max(np.split(inside[order], np.flatnonzero(np.diff(angle[order]) > _NEXT_DEG) + 1), key=len)
+    return max(np.split(inside[order], np.flatnonzero(np.diff(angle[order]) > SHAPES.next_deg) + 1), key=len)

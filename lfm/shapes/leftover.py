@@ -14,8 +14,7 @@ import numpy as np
 from lfm.arrays import FloatArray
 from lfm.checks import check_real, check_scale
 from lfm.errors import InvalidInputError
-
-_ROUNDS = 50
+from lfm.switching.thresholds import SHAPES
 
 
 def share_out(left: FloatArray, tracks: FloatArray) -> FloatArray:
@@ -61,7 +60,7 @@ def share_out(left: FloatArray, tracks: FloatArray) -> FloatArray:
         return np.zeros(tracks.shape)
     size2 = (tracks / np.sqrt(np.sum(tracks**2, axis=0) / n_on + (~on.any(axis=0)))) ** 2
     noise, wander = total / 2, np.full(tracks.shape[1], total / 2)
-    for _ in range(_ROUNDS):
+    for _ in range(SHAPES.leftover_rounds):
         variance = noise + size2 @ wander
         part = size2 * wander / variance[:, None]
         # E[w²] of each: its part of what is left, squared, and what that leaves open.

@@ -14,17 +14,7 @@ from lfm.compiled import compiled
 from lfm.least_squares import least_squares
 from lfm.shapes.coding import choose_lines
 from lfm.shapes.wander import local_variance, without_wander
-
-MUCH_LEFT = (
-    0.02  # of the rows above the base. Weeks of real habits leave up to 0.005, a real feeder 0.06 to 1
-)
-_SAMPLE = 150  # rows, an even sample: enough to say how much is left
-# Shares of a row's size and of its wander: its tolerance. Of the pairs tried (0.03 to 0.06, 0.15 and 0.2) the
-# one that told best when the loads of a real feeder's first day were on; that day all were within 0.02.
-_OF_SIZE, _OF_WANDER = 0.05, 0.2
-_FAR = 3.0  # tolerances between two levels
-_LASTS = 3  # rows: a shorter level is a passage from one to another
-_MOST = 200  # levels, the longest
+from lfm.switching.thresholds import SHAPES
 
 
 def share_left(Y: FloatArray, base: FloatArray, shapes: FloatArray) -> float:
@@ -32,7 +22,7 @@ def share_left(Y: FloatArray, base: FloatArray, shapes: FloatArray) -> float:
 
     It is a share of the sum of lengths, of rows in units of the noise; sizes are at least 0.
     """
-    rows = Y[np.unique(np.linspace(0, len(Y) - 1, _SAMPLE).astype(np.int64))] - base
+    rows = Y[np.unique(np.linspace(0, len(Y) - 1, SHAPES.sampled_rows).astype(np.int64))] - base
     total = float(np.linalg.norm(rows, axis=1).sum())
     left = rows
     if len(shapes):
@@ -46,7 +36,7 @@ def levels_of(Y: FloatArray, base: FloatArray) -> tuple[FloatArray, FloatArray]:
     variance = local_variance(Y)
     levels = without_wander(Y, variance)
     size2 = np.mean((levels - base) ** 2, axis=1)
-    tolerance2 = _OF_SIZE**2 * size2 + np.maximum(1.0, _OF_WANDER**2 * variance)
+    tolerance2 = SHAPES.of_size**2 * size2 + np.maximum(1.0, SHAPES.of_wander**2 * variance)
     return levels, np.asarray(np.sqrt(tolerance2))
 
 
@@ -59,7 +49,7 @@ def find_lines_in_levels(
     """
     r = Y.shape[1]
     seen = _seen(Y, base, tolerance)
-    seen = seen[np.linalg.norm(seen, axis=1) > _FAR * np.sqrt(r)]
+    seen = seen[np.linalg.norm(seen, axis=1) > SHAPES.levels_apart * np.sqrt(r)]
     if len(seen) == 0:
         return np.zeros((0, r))
     power, basis = np.linalg.eigh(seen.T @ seen / len(seen))
@@ -78,10 +68,10 @@ def find_lines_in_levels(
 def _seen(Y: FloatArray, base: FloatArray, tolerance: FloatArray) -> FloatArray:
     """(n, r) levels that last, above the base, and the changes between them, in units of their tolerance."""
     r = Y.shape[1]
-    starts = np.append(_level_starts(Y, _FAR * np.sqrt(r) * tolerance), len(Y))
+    starts = np.append(_level_starts(Y, SHAPES.levels_apart * np.sqrt(r) * tolerance), len(Y))
     length = np.diff(starts)
-    lasting = np.flatnonzero(length >= _LASTS)
-    lasting = np.sort(lasting[np.argsort(-length[lasting], kind="stable")][:_MOST])
+    lasting = np.flatnonzero(length >= SHAPES.lasting_rows)
+    lasting = np.sort(lasting[np.argsort(-length[lasting], kind="stable")][: SHAPES.most_levels])
     spans = [slice(starts[k], starts[k + 1]) for k in lasting]
     level = np.array([np.median(Y[span], axis=0) for span in spans]).reshape(-1, r)
     known_to = np.array([np.median(tolerance[span]) for span in spans])[:, None]
@@ -96,7 +86,7 @@ def _on_side(directions: FloatArray, side: FloatArray) -> FloatArray:
 
 def _different(directions: FloatArray) -> FloatArray:
     """The first of those unit vectors (K, r) that are one within the tolerance of a row."""
-    closest = 1 - _OF_SIZE**2 / 2  # cosine
+    closest = 1 - SHAPES.of_size**2 / 2  # cosine
     kept: list[int] = []
     for k, direction in enumerate(directions):
         if not kept or np.max(directions[kept] @ direction) < closest:

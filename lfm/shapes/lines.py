@@ -14,21 +14,9 @@ import numpy as np
 from scipy.stats import chi2
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
+from lfm.switching.thresholds import SHAPES
 
-MAX_LINES = 60
 # Changes that lines are looked for in; of more, an even sample. A week of 120 s rows has up to 2,200 of them.
-MAX_CHANGES = 3000
-_HYPOTHESES = 1500
-_FAR = 1e-5  # probability that noise alone takes a change of a line so far off it
-_QUIET = 1e-4  # probability that the background alone makes a change so large
-_WITHIN = 0.95  # share of the background inside the limit that its covariance is measured in
-_WIDER = 1.1  # what that limit cuts off the covariance
-_ROUNDS = 10
-_IN_PLANE = 0.5  # probability that noise leaves a change of a plane so close to it: half of them is enough
-_EQUAL = 1e-6  # squared sine of two lines that are one
-_SAME = 1e-3  # squared sine of two lines that span no plane
-_WANDER = (0.75, 0.9, 0.97)  # shares of the changes, the smallest ones, that are taken for wander in turn
-_LONGEST = 1.0  # times a change: sums in which one line takes back what the other gives explain anything
 
 
 def background(changes: FloatArray) -> FloatArray:
@@ -38,15 +26,16 @@ def background(changes: FloatArray) -> FloatArray:
     """
     n, r = changes.shape
     least = min(n, 3 * r)
-    limit = chi2.ppf(_WITHIN, r)
+    limit = chi2.ppf(SHAPES.background_share, r)
     quiet = changes[np.argsort(np.sum(changes**2, axis=1), kind="stable")[: max(n // 3, least)]]
     covariance = _at_least_noise(quiet.T @ quiet / len(quiet))
-    for _ in range(_ROUNDS):
+    for _ in range(SHAPES.line_rounds):
         distance = np.einsum("ij,ij->i", changes @ np.linalg.inv(covariance), changes)
         quiet = changes[distance < limit]
         if len(quiet) < least:
             quiet = changes[np.argsort(distance, kind="stable")[:least]]
-        before, covariance = covariance, _at_least_noise(_WIDER * quiet.T @ quiet / len(quiet))
+        before = covariance
+        covariance = _at_least_noise(SHAPES.background_wider * quiet.T @ quiet / len(quiet))
         if np.allclose(before, covariance, rtol=1e-3):
             break
     return covariance
@@ -59,29 +48,29 @@ def _at_least_noise(covariance: FloatArray) -> FloatArray:
 
 
 def sampled(changes: FloatArray) -> FloatArray:
-    """An even sample of at most MAX_CHANGES of the changes (n, r): the cost of a long record stays linear.
+    """An even sample of at most `max_changes` of the changes (n, r): the cost of a long record stays linear.
 
     More changes would also pay for more lines: of a load that wanders a little, a long record shows more.
     """
-    if len(changes) <= MAX_CHANGES:
+    if len(changes) <= SHAPES.max_changes:
         return changes
-    return changes[np.linspace(0, len(changes) - 1, MAX_CHANGES).astype(np.int64)]
+    return changes[np.linspace(0, len(changes) - 1, SHAPES.max_changes).astype(np.int64)]
 
 
 def is_large(changes: FloatArray) -> BoolArray:
     """(n,) which changes (n, r), in units of the background, are more than background."""
-    return np.asarray(np.sum(changes**2, axis=1) > chi2.isf(_QUIET, changes.shape[1]))
+    return np.asarray(np.sum(changes**2, axis=1) > chi2.isf(SHAPES.background_probability, changes.shape[1]))
 
 
 def find_lines(changes: FloatArray) -> FloatArray:
     """(K, r) unit vectors: the lines of the large `changes` (n, r), in units of the background."""
     r = changes.shape[1]
     size2 = np.sum(changes**2, axis=1)
-    limit = chi2.isf(_FAR, max(r - 1, 1))
-    within = chi2.ppf(_IN_PLANE, max(r - 2, 1))
+    limit = chi2.isf(SHAPES.far_probability, max(r - 1, 1))
+    within = chi2.ppf(SHAPES.in_plane, max(r - 2, 1))
     free = np.ones(len(changes), dtype=np.bool_)
     lines: list[FloatArray] = []
-    while len(lines) < MAX_LINES and np.count_nonzero(free) >= 2:
+    while len(lines) < SHAPES.max_lines and np.count_nonzero(free) >= 2:
         line, members = _best_line(changes, size2, np.flatnonzero(free), limit)
         if len(members) < 2:
             break
@@ -101,7 +90,7 @@ def find_lines_in_wander(unexplained: FloatArray, changes: FloatArray, known: Fl
     """
     size2 = np.sum(changes**2, axis=1)
     found = [np.zeros((0, changes.shape[1]))]
-    for share in _WANDER:
+    for share in SHAPES.wander_shares:
         quiet = changes[size2 <= np.quantile(size2, share)]
         values, vectors = np.linalg.eigh(quiet.T @ quiet / len(quiet))
         shrink = vectors / np.sqrt(np.maximum(values, 1.0))  # the background itself has variance 1
@@ -109,30 +98,33 @@ def find_lines_in_wander(unexplained: FloatArray, changes: FloatArray, known: Fl
         lines = find_lines(whitened[is_large(whitened)]) @ np.linalg.inv(shrink)
         found.append(lines / np.linalg.norm(lines, axis=1, keepdims=True))
     lines = np.vstack(found)
-    is_new = np.max((lines @ known.T) ** 2, axis=1, initial=0.0) < 1 - _EQUAL
+    is_new = np.max((lines @ known.T) ** 2, axis=1, initial=0.0) < 1 - SHAPES.equal_sine2
     return np.asarray(lines[is_new])
 
 
 def _in_plane(
     changes: FloatArray, size2: FloatArray, one: FloatArray, other: FloatArray, limit: float
 ) -> BoolArray:
-    """(n,) which changes (n, r) are sums of two lines, neither of which is longer than the change itself."""
+    """(n,) which changes (n, r) are sums of two lines, neither of which is longer than the change itself.
+
+    Where one line takes back what the other gives, two lines explain anything.
+    """
     cosine = float(one @ other)
     outside = 1 - cosine**2
-    if outside < _SAME:
+    if outside < SHAPES.same_sine2:
         return np.zeros(len(changes), dtype=np.bool_)
     along, across = changes @ one, changes @ other
     first, second = (along - cosine * across) / outside, (across - cosine * along) / outside
     left2 = size2 - first * along - second * across
     longest2 = np.maximum(first**2, second**2)
-    return np.asarray((left2 < limit) & (longest2 <= _LONGEST**2 * size2))
+    return np.asarray((left2 < limit) & (longest2 <= size2))
 
 
 def _best_line(
     changes: FloatArray, size2: FloatArray, free: IntArray, limit: float
 ) -> tuple[FloatArray, IntArray]:
     """The line that explains most among the `free` changes, and those that lie on it."""
-    hypothesis = free[np.argsort(-size2[free], kind="stable")][:_HYPOTHESES]
+    hypothesis = free[np.argsort(-size2[free], kind="stable")][: SHAPES.hypotheses]
     directions = changes[hypothesis] / np.sqrt(size2[hypothesis])[:, None]
     along2 = (changes[free] @ directions.T) ** 2
     # The proposing change is itself noisy: its error grows with the size of what it is compared to.
@@ -140,7 +132,7 @@ def _best_line(
     worth = np.where(on_line, np.log1p(along2), 0.0).sum(axis=0)
     best = int(np.argmax(worth))
     line, members = directions[best], free[on_line[:, best]]
-    for _ in range(_ROUNDS):
+    for _ in range(SHAPES.line_rounds):
         values, vectors = np.linalg.eigh(changes[members].T @ changes[members])
         line = vectors[:, -1]
         along2 = (changes[free] @ line) ** 2

@@ -9,10 +9,7 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.checks import check_gaps, check_real, check_scale, check_weight
 from lfm.errors import InvalidInputError
-
-_TOGETHER = 0.75  # of what a track changes by, in the same rows and the same direction as another
-_BY_CHANCE = 0.01  # probability that changes meet so often if neither knows of the other
-_LEAST_CHANGE = 0.1  # of the level that a track exceeds in 2% of the time: smaller changes are wander
+from lfm.switching.thresholds import SHAPES
 
 
 def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: float) -> IntArray:
@@ -66,13 +63,13 @@ def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: floa
 
 def _closest(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> tuple[int, int] | None:
     """(larger, smaller) the two tracks that switch together most, None where no two do."""
-    least = np.maximum(_LEAST_CHANGE * np.percentile(tracks, 98, axis=0), resolution)
+    least = np.maximum(SHAPES.least_change * np.percentile(tracks, 98, axis=0), resolution)
     change = np.zeros_like(tracks)
     change[1:] = np.diff(tracks, axis=0)
     change[gap_before] = 0
     change[np.abs(change) <= least] = 0
     energy, moved = tracks.sum(axis=0), change != 0
-    best, best_share = None, _TOGETHER
+    best, best_share = None, SHAPES.together
     for small in range(tracks.shape[1]):
         total = float(np.abs(change[:, small]).sum())
         if np.count_nonzero(moved[:, small]) < 2:
@@ -81,6 +78,6 @@ def _closest(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> tu
             same = change[:, small] * change[:, large] > 0
             share = float(np.abs(change[same, small]).sum()) / total
             chance = float(moved[:, large].mean()) ** np.count_nonzero(same)
-            if share > best_share and chance < _BY_CHANCE:
+            if share > best_share and chance < SHAPES.by_chance:
                 best, best_share = (large, small), share
     return best

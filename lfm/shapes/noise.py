@@ -16,15 +16,7 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_gaps, check_real, check_scale, check_weight
 from lfm.errors import InvalidInputError
-
-_ROUNDS = 100
-_EDGE_SLACK = 1.05  # of the Marchenko-Pastur edge: it is exact for many rows and directions only
-_OVERLAP = 1.5  # neighbouring changes share a row, so N of them count as N / 1.5
-_STRETCHES = 50  # pieces of a record in which a residual is looked at by itself
-# Rows in one mean, in the two looks at the levels. On noisy weeks of real habits (seeds 1 to 3) 16 and 32 did
-# the same, 8 and 64 found less.
-_LOOKS = (1, 16)
-_SIGMAS = 6.0  # standard deviations by which noise itself may exceed its mean
+from lfm.switching.thresholds import SHAPES
 
 
 class Signal(NamedTuple):
@@ -79,18 +71,20 @@ def find_signal(X: FloatArray, gap_before: BoolArray, *, min_noise: float = 0.0)
     if len(changes) == 0:
         changes = np.zeros((1, D))
     values = np.asarray(np.linalg.eigvalsh(changes.T @ changes / len(changes)), dtype=np.float64)
-    noise = float(np.sqrt(_noise_variance(values, D * _OVERLAP / len(changes)) / 2))
+    noise = float(np.sqrt(_noise_variance(values, D * SHAPES.overlap / len(changes)) / 2))
     rounding = (1e-9 * float(np.abs(X).max(initial=0.0))) ** 2  # what is left where there is no noise
     least = max(rounding, np.finfo(np.float64).tiny)
     basis = np.zeros((D, 0))
-    for m in _LOOKS:
+    for m in SHAPES.averaged_rows:
         levels = _means(X, gap_before, m)
         if len(levels) == 0:
             break
         levels = levels - levels.mean(axis=0)
         levels -= (levels @ basis) @ basis.T
         power, directions = np.linalg.eigh(levels.T @ levels / len(levels))
-        edge = max(noise / np.sqrt(m), min_noise) ** 2 * (1 + np.sqrt(D / len(levels))) ** 2 * _EDGE_SLACK
+        edge = (
+            max(noise / np.sqrt(m), min_noise) ** 2 * (1 + np.sqrt(D / len(levels))) ** 2 * SHAPES.edge_slack
+        )
         more = directions[:, power > max(edge, least)][:, ::-1]
         basis = np.linalg.qr(np.hstack([basis, more]))[0] if basis.size else more
     return Signal(np.ascontiguousarray(basis), noise)
@@ -108,8 +102,8 @@ def _means(X: FloatArray, gap_before: BoolArray, m: int) -> FloatArray:
 def _noise_variance(values: FloatArray, ratio: float) -> float:
     """The variance v with v = mean of the eigenvalues below v (1 + √ratio)²."""
     variance = float(np.median(values))
-    for _ in range(_ROUNDS):
-        below = values[values <= variance * (1 + np.sqrt(ratio)) ** 2 * _EDGE_SLACK]
+    for _ in range(SHAPES.noise_rounds):
+        below = values[values <= variance * (1 + np.sqrt(ratio)) ** 2 * SHAPES.edge_slack]
         if len(below) == 0 or np.isclose(below.mean(), variance, rtol=1e-9):
             break
         variance = float(below.mean())
@@ -152,11 +146,11 @@ def at_noise_floor(residual: FloatArray, noise: float) -> bool:
         return True
     if noise <= 0:
         return bool(np.abs(residual).max(initial=0.0) == 0)
-    for stretch in np.array_split(residual, min(_STRETCHES, N)):
+    for stretch in np.array_split(residual, min(SHAPES.stretches, N)):
         entries = stretch.size
-        if np.sum(stretch**2) > noise**2 * (entries + _SIGMAS * np.sqrt(2 * entries)):
+        if np.sum(stretch**2) > noise**2 * (entries + SHAPES.floor_sigmas * np.sqrt(2 * entries)):
             return False
     largest = float(np.linalg.eigvalsh(residual.T @ residual / N)[-1])
     # The largest eigenvalue of pure noise lies within a few N^(−2/3) of the edge (Tracy and Widom).
     spread = (1 + np.sqrt(D / N)) ** (4 / 3) * (N**-0.5) * (D**-0.5 + N**-0.5) ** (1 / 3)
-    return bool(largest <= noise**2 * ((1 + np.sqrt(D / N)) ** 2 + _SIGMAS * spread))
+    return bool(largest <= noise**2 * ((1 + np.sqrt(D / N)) ** 2 + SHAPES.floor_sigmas * spread))

@@ -16,18 +16,7 @@ from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.checks import check_gaps, check_real, check_scale, is_number
 from lfm.compiled import compiled
 from lfm.errors import InvalidInputError
-
-_LEVEL = 0.02  # λ, nats of one row away from zero
-_BELOW = 20.0  # κ: less than nothing is left only by mistake
-_SWITCH = 3.0  # nats
-_SIZE = 7.0  # nats: one size among a thousand
-_LEAST_STEPS = 3.0  # resolutions: smaller steps are no part
-_MOST = 8
-_TRIES = 4  # sizes tried for each new part
-_NARROW, _NARROW_STEPS = 0.025, 1.5  # half width of a peak, of its size and in resolutions; the larger holds
-_WIDE = 1.6  # factor on the size, up and down: the changes that a peak is compared with
-_PEAK = 12.0  # nats by which more changes lie in a peak than around it
-_APART = 0.1  # of log size: peaks closer than this are tried once
+from lfm.switching.thresholds import SHAPES
 
 
 class Parts(NamedTuple):
@@ -77,7 +66,7 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
     states: list[BinaryArray] = []
     left = track / resolution
     price = _cost(left, gap_before)
-    while len(sizes) < _MOST:
+    while len(sizes) < SHAPES.most_parts:
         found = _new_part(left, gap_before)
         if found is None or found[0] >= price:
             break
@@ -87,7 +76,7 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
         left = left - size * state
         for i in range(len(sizes)):
             alone = left + sizes[i] * states[i]
-            states[i] = _viterbi(alone, sizes[i], gap_before)
+            states[i] = _states(alone, sizes[i], gap_before)
             sizes[i] = _step_size(alone, states[i], gap_before, sizes[i])
             left = alone - sizes[i] * states[i]
         price = _cost(left, gap_before)
@@ -112,14 +101,14 @@ def _new_part(left: FloatArray, gap_before: BoolArray) -> tuple[float, float, Bi
     """(price afterwards, size, states) of the best further part; None where no size recurs."""
     best: tuple[float, float, BinaryArray] | None = None
     for size in _recurring(np.abs(np.diff(left)[~gap_before[1:]])):
-        state = _viterbi(left, size, gap_before)
+        state = _states(left, size, gap_before)
         size = _step_size(left, state, gap_before, size)
-        state = _viterbi(left, size, gap_before)
+        state = _states(left, size, gap_before)
         switches = int(np.count_nonzero(np.diff(state.astype(np.int8))[~gap_before[1:]]))
         if switches < 2:
             continue
-        timed = _SWITCH + np.log(len(left) / switches)
-        price = _cost(left - size * state, gap_before) + timed * switches + _SIZE
+        timed = SHAPES.switch_nats + np.log(len(left) / switches)
+        price = _cost(left - size * state, gap_before) + timed * switches + SHAPES.size_nats
         if best is None or price < best[0]:
             best = (price, size, state)
     return best
@@ -130,19 +119,20 @@ def _recurring(steps: FloatArray) -> list[float]:
 
     With n steps in a peak and e expected from those around it, n log(n/e) − (n − e) nats speak for the peak.
     """
-    size = np.sort(steps[steps > _LEAST_STEPS])
+    size = np.sort(steps[steps > SHAPES.least_steps])
     if len(size) < 2:
         return []
-    half = np.maximum(_NARROW_STEPS, _NARROW * size)
+    half = np.maximum(SHAPES.narrow_steps, SHAPES.narrow * size)
     inside = np.searchsorted(size, size + half, side="right") - np.searchsorted(size, size - half)
-    around = np.searchsorted(size, size * _WIDE, side="right") - np.searchsorted(size, size / _WIDE) - inside
-    expected = (around + 1) * 2 * half / (size * (_WIDE - 1 / _WIDE))
+    wide = SHAPES.wide
+    around = np.searchsorted(size, size * wide, side="right") - np.searchsorted(size, size / wide) - inside
+    expected = (around + 1) * 2 * half / (size * (wide - 1 / wide))
     speaks = np.where(inside > expected, inside * np.log(inside / expected) - (inside - expected), 0.0)
     found: list[float] = []
     for i in np.argsort(-speaks, kind="stable"):
-        if speaks[i] < _PEAK or len(found) == _TRIES:
+        if speaks[i] < SHAPES.peak_nats or len(found) == SHAPES.tries:
             break
-        if all(abs(np.log(size[i] / other)) > _APART for other in found):
+        if all(abs(np.log(size[i] / other)) > SHAPES.apart for other in found):
             found.append(float(size[i]))
     return found
 
@@ -151,26 +141,33 @@ def _step_size(left: FloatArray, state: BinaryArray, gap_before: BoolArray, size
     """The median change where the state changes, in its direction; `size` where it never does."""
     turn = np.diff(state.astype(np.int8))
     at = (turn != 0) & ~gap_before[1:]
-    return max(float(np.median(np.diff(left)[at] * turn[at])), _LEAST_STEPS) if at.any() else size
+    return max(float(np.median(np.diff(left)[at] * turn[at])), SHAPES.least_steps) if at.any() else size
 
 
 def _cost(left: FloatArray, gap_before: BoolArray) -> float:
     change = np.diff(left)[~gap_before[1:]]
-    level = np.log1p(left**2) * np.where(left < 0, 1 + _BELOW, 1.0)
-    return float(np.sum(np.log1p(change**2)) + _LEVEL * np.sum(level))
+    level = np.log1p(left**2) * np.where(left < 0, 1 + SHAPES.below, 1.0)
+    return float(np.sum(np.log1p(change**2)) + SHAPES.level_nats * np.sum(level))
 
 
-@compiled
-def _level_cost(left: float) -> float:
-    return float(_LEVEL * np.log1p(left * left) * (1 + _BELOW if left < 0 else 1.0))
-
-
-@compiled
-def _viterbi(left: FloatArray, size: float, gap_before: BoolArray) -> BinaryArray:
+def _states(left: FloatArray, size: float, gap_before: BoolArray) -> BinaryArray:
     """(N,) the cheapest states of a part of `size` in a track that it has not been taken off."""
+    return _viterbi(left, size, gap_before, SHAPES.level_nats, SHAPES.below, SHAPES.switch_nats)
+
+
+@compiled
+def _level_cost(left: float, level: float, below: float) -> float:
+    return float(level * np.log1p(left * left) * (1 + below if left < 0 else 1.0))
+
+
+@compiled
+def _viterbi(
+    left: FloatArray, size: float, gap_before: BoolArray, level: float, below: float, switch: float
+) -> BinaryArray:
+    """`_states` at these prices."""
     N = len(left)
     back = np.zeros((N, 2), dtype=np.uint8)
-    off, on = _level_cost(left[0]), _level_cost(left[0] - size)
+    off, on = _level_cost(left[0], level, below), _level_cost(left[0] - size, level, below)
     for t in range(1, N):
         if gap_before[t]:
             least = min(off, on)
@@ -179,13 +176,13 @@ def _viterbi(left: FloatArray, size: float, gap_before: BoolArray) -> BinaryArra
         else:
             change = left[t] - left[t - 1]
             stay = np.log1p(change**2)
-            to_off = on + np.log1p((change + size) ** 2) + _SWITCH
-            to_on = off + np.log1p((change - size) ** 2) + _SWITCH
+            to_off = on + np.log1p((change + size) ** 2) + switch
+            to_on = off + np.log1p((change - size) ** 2) + switch
             back[t, 0] = 1 if to_off < off + stay else 0
             back[t, 1] = 0 if to_on < on + stay else 1
             off, on = min(off + stay, to_off), min(on + stay, to_on)
-        off += _level_cost(left[t])
-        on += _level_cost(left[t] - size)
+        off += _level_cost(left[t], level, below)
+        on += _level_cost(left[t] - size, level, below)
     state = np.zeros(N, dtype=np.uint8)
     now = 0 if off <= on else 1
     for t in range(N - 1, -1, -1):

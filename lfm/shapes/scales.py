@@ -13,14 +13,9 @@ from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_durations, check_weight
 from lfm.runs import runs_of_ones
 from lfm.shapes.parts import check_track
+from lfm.switching.thresholds import SHAPES
 
 _BIN = 0.1  # of log size
-_WIDTH = 0.25  # of log size: peaks closer than a few of these are one
-_DEPTH = 2.0  # times by which both peaks exceed a valley
-_LEAST_SHARE = 0.02  # of the energy on either side of a valley
-_FLAT = 0.003  # of the energy, in one bin: an emptier valley is not deeper
-_LEAST_ROWS = 20
-_MOST_TIMES = 3  # a track is divided again
 
 
 class Valley(NamedTuple):
@@ -31,7 +26,12 @@ class Valley(NamedTuple):
 
 
 def split_scales(
-    track: FloatArray, duration: FloatArray, *, resolution: float, pause: float, times: int = _MOST_TIMES
+    track: FloatArray,
+    duration: FloatArray,
+    *,
+    resolution: float,
+    pause: float,
+    times: int = SHAPES.most_times,
 ) -> list[FloatArray]:
     """The tracks of different scale that a track is the sum of, the smallest first.
 
@@ -73,7 +73,7 @@ def split_scales(
     duration = check_durations(duration, len(track))
     check_weight("pause", pause)
     valley = find_valley(track, duration, resolution=resolution) if times > 0 else None
-    if valley is None or valley.depth < _DEPTH:
+    if valley is None or valley.depth < SHAPES.valley_depth:
         return [track]
     above = track > valley.level
     outside = ~_without_pauses(above, duration, pause)
@@ -89,21 +89,16 @@ def find_valley(track: FloatArray, duration: FloatArray, *, resolution: float) -
     """The deepest valley of a track's energy by log level; None where too few rows are above the wander."""
     counts = track > resolution
     log_level = np.log(track[counts] / resolution)
-    if len(log_level) < _LEAST_ROWS:
+    if len(log_level) < SHAPES.least_rows:
         return None
     edges = np.arange(0, log_level.max() + 2 * _BIN, _BIN)
     energy = np.histogram(log_level, edges, weights=np.exp(log_level) * duration[counts])[0]
-    reach = round(3 * _WIDTH / _BIN)
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * _BIN / _WIDTH) ** 2)
+    reach = round(3 * SHAPES.peak_width / _BIN)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * _BIN / SHAPES.peak_width) ** 2)
     smooth = np.convolve(np.pad(energy, reach), kernel / kernel.sum(), "valid")
     lower_peak = np.minimum(np.maximum.accumulate(smooth), np.maximum.accumulate(smooth[::-1])[::-1])
-    depth = lower_peak / np.maximum(smooth, _FLAT * energy.sum())
-    below = np.cumsum(energy) / energy.sum()
-    depth[(below < _LEAST_SHARE) | (below > 1 - _LEAST_SHARE)] = 0.0
-    deepest = float(depth.max())
-    if deepest <= 0:
-        return None
-    bottom = int(np.median(np.flatnonzero(depth >= 0.9 * deepest)))
+    depth = lower_peak / np.maximum(smooth, SHAPES.flat * energy.sum())
+    bottom = int(np.median(np.flatnonzero(depth >= 0.9 * depth.max())))
     return Valley(resolution * float(np.exp(edges[bottom] + _BIN / 2)), float(depth[bottom]))
 
 

@@ -16,16 +16,7 @@ from scipy.ndimage import median_filter
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.shapes.lines import background
-
-_NEAR = 21  # rows around a row whose median change says how much it wanders
-_MANY = (
-    5.0  # times the noise. Lamps of a real feeder wander by up to 3.8 times it, air conditioners by 14, 35
-)
-_LEAST_ROWS = 3  # for each direction: fewer do not tell a covariance
-_PRICE = 3.0  # p, nats of a change for each direction. On that feeder 2 keeps some wander, 5 and 3 are alike
-_SMALL = 0.1  # s, units of the wander's variance
-_REACH = 4  # rows on either side that a first guess of a change is the difference of
-_SETTLE, _ROUNDS = 3, 7  # rounds with the first guess of the changes, and with changes weighed anew
+from lfm.switching.thresholds import SHAPES
 
 
 def local_variance(Y: FloatArray) -> FloatArray:
@@ -35,16 +26,16 @@ def local_variance(Y: FloatArray) -> FloatArray:
         return np.zeros(N)
     change2 = np.sum(np.diff(Y, axis=0) ** 2, axis=1) / (2 * r)
     both = (np.append(change2, change2[-1]) + np.append(change2[:1], change2)) / 2
-    return np.asarray(median_filter(both, size=_NEAR, mode="nearest"))
+    return np.asarray(median_filter(both, size=SHAPES.near_rows, mode="nearest"))
 
 
 def without_wander(Y: FloatArray, variance: FloatArray) -> FloatArray:
     """(N, r) the levels of rows Y (N, r) in units of the noise, whose `local_variance` (N,) is known."""
     r = Y.shape[1]
-    wanders = np.flatnonzero(variance > _MANY**2)
+    wanders = np.flatnonzero(variance > SHAPES.wander_times**2)
     levels = Y.copy()
     for rows in np.split(wanders, np.flatnonzero(np.diff(wanders) > 1) + 1):
-        if len(rows) >= max(_LEAST_ROWS * r, 2 * _REACH):
+        if len(rows) >= max(SHAPES.rows_a_direction * r, 2 * SHAPES.reach_rows):
             levels[rows] = _levels(Y, rows)
     return levels
 
@@ -56,13 +47,13 @@ def _levels(Y: FloatArray, rows: IntArray) -> FloatArray:
     y = Y[rows] @ whiten
     (n, r), change2 = y.shape, _first_changes(y)
     level = y
-    for k in range(_SETTLE + _ROUNDS):
-        weight = 2 * _PRICE * r / (_SMALL * r + change2)
+    for k in range(SHAPES.wander_settle_rounds + SHAPES.wander_rounds):
+        weight = 2 * SHAPES.level_change_nats * r / (SHAPES.small_change * r + change2)
         band = np.zeros((2, n))
         band[1] = 1 + np.append(weight, 0) + np.append(0, weight)
         band[0, 1:] = -weight
         level = solveh_banded(band, y)
-        if k + 1 >= _SETTLE:
+        if k + 1 >= SHAPES.wander_settle_rounds:
             change2 = np.sum(np.diff(level, axis=0) ** 2, axis=1)
     return np.asarray(np.linalg.solve(whiten.T, level.T).T)
 
@@ -72,7 +63,7 @@ def _first_changes(y: FloatArray) -> FloatArray:
     n, r = y.shape
     total = np.vstack([np.zeros(r), np.cumsum(y, axis=0)])
     at = np.arange(1, n)
-    before, after = np.maximum(at - _REACH, 0), np.minimum(at + _REACH, n)
+    before, after = np.maximum(at - SHAPES.reach_rows, 0), np.minimum(at + SHAPES.reach_rows, n)
     n_before, n_after = (at - before)[:, None], (after - at)[:, None]
     change = (total[after] - total[at]) / n_after - (total[at] - total[before]) / n_before
     noise = r * (1 / n_before + 1 / n_after)[:, 0]

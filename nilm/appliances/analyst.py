@@ -18,8 +18,8 @@ from typing import Any
 
 from nilm.errors import InputFileError, OptionError
 from nilm.files import change_lock, read_json, write_json
+from nilm.thresholds import INPUT
 
-MAX_NAME = 80
 # The file holds what a person decided: no advice may cost them their words.
 _CURE = "it holds an analyst's own words: correct it by hand, or move it away and keep it"
 _ID = re.compile(r"A\d{2,6}", re.ASCII)
@@ -171,8 +171,8 @@ def check_id(appliance_id: Any) -> str:
 
 def check_name(name: Any) -> str:
     """`name` without outer blanks if it can be shown on one line; OptionError otherwise."""
-    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise OptionError(f"a name is one line of 1 to {MAX_NAME} printable characters; got {name!r}")
+    if not isinstance(name, str) or not name.strip() or len(name) > INPUT.most_name or not name.isprintable():
+        raise OptionError(f"a name is one line of 1 to {INPUT.most_name} printable characters; got {name!r}")
     return name.strip()
 
 

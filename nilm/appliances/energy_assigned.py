@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.errors import OptionError
 
 
@@ -92,9 +92,9 @@ def energy_rightly_assigned(
         acc=accuracy(np.arange(len(nearest)), nearest),
         one=accuracy(matched[:, 0], matched[:, 1]),
         n_features=int(np.count_nonzero(above > 0)),
-        n_large_features=int(np.count_nonzero(above > THRESHOLDS.large_share * energy)),
+        n_large_features=int(np.count_nonzero(above > APPLIANCES.large_share * energy)),
         n_large_channels=int(
-            np.count_nonzero(weight @ np.abs(true.above_w) > THRESHOLDS.large_share * energy)
+            np.count_nonzero(weight @ np.abs(true.above_w) > APPLIANCES.large_share * energy)
         ),
         left_over=float(weight @ np.abs(total - found.sum(axis=1))) / energy,
         channel=nearest,
@@ -113,7 +113,7 @@ def divided(power_w: FloatArray, duration_s: ArrayLike = 1.0) -> Divided:
     size = power_w * sign
     order = np.argsort(size, axis=0, kind="stable")
     share = np.cumsum(weight[order], axis=0) / weight.sum()
-    at = np.argmax(share > THRESHOLDS.floor_quantile, axis=0)
+    at = np.argmax(share > APPLIANCES.floor_quantile, axis=0)
     floor = np.maximum(np.take_along_axis(size, order, axis=0)[at, np.arange(len(sign))], 0)
     held = np.clip(size, 0, floor)
     return Divided((size - held) * sign, (held * sign).sum(axis=1))

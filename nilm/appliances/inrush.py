@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 
 
 class Start(NamedTuple):
@@ -23,7 +23,7 @@ class Start(NamedTuple):
     @property
     def like_a_motor(self) -> bool:
         """Whether something had to begin to turn."""
-        return self.inrush >= THRESHOLDS.motor_inrush and self.lasts_s >= THRESHOLDS.motor_inrush_s
+        return self.inrush >= APPLIANCES.motor_inrush and self.lasts_s >= APPLIANCES.motor_inrush_s
 
 
 def start_apart(one: Start | None, other: Start | None) -> bool:
@@ -34,7 +34,7 @@ def start_apart(one: Start | None, other: Start | None) -> bool:
     if one is None or other is None or one.like_a_motor == other.like_a_motor:
         return False
     low, high = sorted((one.inrush, other.inrush))
-    return high >= THRESHOLDS.inrush_noticed * low
+    return high >= APPLIANCES.inrush_noticed * low
 
 
 def starts_of(
@@ -50,7 +50,7 @@ def starts_of(
     found: list[Start | None] = []
     for k in range(Z.shape[1]):
         rows = alone & (change[:, k] == 1)
-        enough = np.count_nonzero(rows) >= THRESHOLDS.fewest_starts
+        enough = np.count_nonzero(rows) >= APPLIANCES.fewest_starts
         found.append(
             Start(round(float(np.median(inrush[rows])), 2), round(float(np.median(inrush_s[rows])), 2))
             if enough

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.errors import OptionError
 
 ALWAYS_ON = "always on"  # three kinds that other modules ask for
@@ -62,24 +62,24 @@ def kind_of_load(
     current, voltage = _cycle("current_a", current_a), _cycle("voltage_v", voltage_v)
     measures = measure_waveform(current, voltage)
     rms_v = float(np.sqrt(np.mean(voltage**2)))
-    if measures.active_w < -THRESHOLDS.feeds_in_factor * rms_v * measures.rms_a:
+    if measures.active_w < -APPLIANCES.feeds_in_factor * rms_v * measures.rms_a:
         return GENERATOR
-    if share_of_time >= THRESHOLDS.always_on_share:
+    if share_of_time >= APPLIANCES.always_on_share:
         return ALWAYS_ON
-    if measures.rms_a < THRESHOLDS.least_shape_a:
+    if measures.rms_a < APPLIANCES.least_shape_a:
         return "mixed"
     if (
-        measures.power_factor >= THRESHOLDS.resistive_factor
-        and abs(measures.lag_degrees) <= THRESHOLDS.in_phase_degrees
+        measures.power_factor >= APPLIANCES.resistive_factor
+        and abs(measures.lag_degrees) <= APPLIANCES.in_phase_degrees
     ):
         return HEATER
     if starts_like_a_motor:
         return "motor"
-    if measures.thd >= THRESHOLDS.dimmed_thd and _phase_cut_fit(current, voltage) >= THRESHOLDS.dimmed_fit:
-        return "dimmed light" if measures.active_w <= THRESHOLDS.largest_light_w else "mixed"
-    if measures.thd >= THRESHOLDS.electronic_thd or measures.lag_degrees < -THRESHOLDS.in_phase_degrees:
+    if measures.thd >= APPLIANCES.dimmed_thd and _phase_cut_fit(current, voltage) >= APPLIANCES.dimmed_fit:
+        return "dimmed light" if measures.active_w <= APPLIANCES.largest_light_w else "mixed"
+    if measures.thd >= APPLIANCES.electronic_thd or measures.lag_degrees < -APPLIANCES.in_phase_degrees:
         return "electronics"
-    return "motor" if measures.lag_degrees > THRESHOLDS.in_phase_degrees else "mixed"
+    return "motor" if measures.lag_degrees > APPLIANCES.in_phase_degrees else "mixed"
 
 
 def _phase_cut_fit(current: FloatArray, voltage: FloatArray) -> float:

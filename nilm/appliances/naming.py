@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lfm.arrays import FloatArray
 from nilm.appliances.measures import ALWAYS_ON, HEATER
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.recordings.submeters import Submeter
 
 _PLAIN_KIND = {
@@ -52,7 +52,7 @@ def overlap_score(power_w: FloatArray, submeter_w: FloatArray, duration_s: Float
     """
     shared = np.isfinite(submeter_w)
     seconds = duration_s[shared]
-    if seconds.sum() < THRESHOLDS.least_shared_s:
+    if seconds.sum() < APPLIANCES.least_shared_s:
         return 0.0
     a, b = np.maximum(power_w[shared], 0.0), np.maximum(submeter_w[shared], 0.0)
     total = float(seconds @ (a + b))
@@ -69,7 +69,7 @@ def match_submeters(
     """
     K = power_w.shape[1]
     matches: list[SubmeterMatch | None] = [None] * K
-    silent = [s for s in submeters if duration_s[np.isfinite(s.watts)].sum() < THRESHOLDS.least_shared_s]
+    silent = [s for s in submeters if duration_s[np.isfinite(s.watts)].sum() < APPLIANCES.least_shared_s]
     usable = [s for s in submeters if s not in silent]
     notes = []
     if silent:
@@ -81,7 +81,7 @@ def match_submeters(
     if K == 0 or not usable:
         return matches, tuple(notes)
     score = np.array([[overlap_score(power_w[:, k], s.watts, duration_s) for s in usable] for k in range(K)])
-    allowed = np.where(score >= THRESHOLDS.least_submeter_score, score, 0.0)
+    allowed = np.where(score >= APPLIANCES.least_submeter_score, score, 0.0)
     for k, s in zip(*linear_sum_assignment(-allowed), strict=True):
         if allowed[k, s] > 0:
             matches[k] = SubmeterMatch(usable[s].name, usable[s].channel, round(float(score[k, s]), 4))
@@ -119,7 +119,7 @@ def describe(active_w: float, kind: str, *, per_day: float, share_of_time: float
     size = power_words(abs(active_w))  # the word generator says which way it flows
     if kind == ALWAYS_ON:
         return f"{size}, always on"
-    heats = kind != HEATER or abs(active_w) >= THRESHOLDS.smallest_heater_w
+    heats = kind != HEATER or abs(active_w) >= APPLIANCES.smallest_heater_w
     what = f"{size} {_PLAIN_KIND.get(kind, kind) if heats else 'resistive load'}"
     if share_of_time == 0:
         return f"{what}, not seen on"

@@ -14,7 +14,7 @@ from scipy.special import bdtrc
 from lfm import runs_of_ones
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import duration_words
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
     found: dict[int, PartOf] = {}
     for part in sorted(range(K), key=lambda k: -on_s[k]):  # hosts are settled before their parts
         hosts = np.flatnonzero(
-            (outside_s[part] <= THRESHOLDS.most_outside * on_s[part])
+            (outside_s[part] <= APPLIANCES.most_outside * on_s[part])
             & (0 < on_s[part] < on_s)
-            & (on_s < THRESHOLDS.always_on_share * duration_s.sum())
+            & (on_s < APPLIANCES.always_on_share * duration_s.sum())
         )
         for host in sorted(hosts.tolist(), key=lambda k: (on_s[k], k)):
             if host in found:  # it is a part itself; its own host is on this list too
@@ -60,7 +60,7 @@ def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) ->
             strays = own_runs - _runs_touched(Z[:, part], Z[:, host], gaps)
             share = float(on_s[host] / duration_s.sum())
             chance = float(bdtrc(runs - 1, runs + strays, share))  # without strays this is share ** runs
-            if chance * K * (K - 1) <= THRESHOLDS.most_chance:
+            if chance * K * (K - 1) <= APPLIANCES.most_chance:
                 on, outside = float(on_s[part]), float(outside_s[part, host])
                 found[part] = PartOf(part, host, runs, on, outside, share, chance)
                 break

@@ -21,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from lfm import hamming_error
 from lfm.arrays import FloatArray
 from nilm.appliances.energy_assigned import energy_rightly_assigned
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import sizes
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
@@ -178,8 +178,8 @@ def score_against_submeters(
                     submeter.name,
                     y,
                     y_hat,
-                    true_on=y >= THRESHOLDS.on_w,
-                    on=y_hat >= THRESHOLDS.on_w,
+                    true_on=y >= APPLIANCES.on_w,
+                    on=y_hat >= APPLIANCES.on_w,
                     duration_s=duration_s[read],
                 )
             )

@@ -1,4 +1,4 @@
-"""Every number of `nilm.appliances` that decides something: what it means, its unit, and its origin.
+"""Every number that decides what is said about appliances and on the page: meaning, unit, and origin.
 
 How far an appliance may change from week to week is a model with chances of its own
 (`nilm.appliances.catalogue.resemblance.Model` and `habits.HabitModel`). What half and double of a number do
@@ -116,6 +116,10 @@ class ApplianceThresholds(NamedTuple):
     """What is left over comes and goes where it is absent for at least this share of the time. Origin: set
     by hand."""
 
+    # Dependencies in words (certainty.words)
+    most_sentences: int = 12
+    """Dependencies that a page lists, the most telling first. Origin: set by hand."""
+
     # The catalogue of a house (catalogue)
     recent_weeks: int = 8
     """Weeks that are kept in full. Origin: two months; a holiday passes, and the tolerance of an appliance is
@@ -152,5 +156,94 @@ class ApplianceThresholds(NamedTuple):
     """Share of the energy from which a channel or feature is counted as large. Origin: set by hand."""
 
 
-THRESHOLDS = ApplianceThresholds()
-"""The values in use."""
+class PageThresholds(NamedTuple):
+    """What a page says or shows first (`nilm.report`), module by module.
+
+    Origin: set by hand, by looking at pages of simulated and real houses, where no other is given. Sizes of
+    figures and colours are with the figures.
+    """
+
+    # What the page opens with (story)
+    noise_over: float = 0.02
+    """Share of the energy used by which the appliances may exceed it and still be called noise."""
+    most_over: float = 0.1
+    """Share of the metered energy by which the appliances may exceed it. A little is noise; much is a split
+    that does not add up."""
+    least_support: float = 0.5
+    """Share of the equally good explanations below which an appliance is a guess, in weeks without `sure`."""
+    much_left_over: float = 0.02
+    """Share of the energy that nothing explains, above which the page says so before its numbers. Sizes that
+    differ a little from run to run leave less."""
+    much_current_left: float = 0.1
+    """Share of the current (RMS) that nothing explains, likewise: it may draw no power."""
+    much_doubt: float = 0.5
+    """Share of the appliances' energy that is guessed, above which the page opens with that."""
+    least_coverage: float = 0.5
+    """Share of the week that must have been recorded, or the page opens with that."""
+
+    # What changed (changes)
+    usual_weeks: int = 4
+    """Weeks whose mean is the usual. Origin: a month."""
+    least_move: float = 0.01
+    """Share of the week's energy below which a rise or fall is not worth a line."""
+    most_moves: int = 4
+    """Rises and falls on the first screen. Origin: what fits on it."""
+    least_coverage_change: float = 0.02
+    """Change of the recorded share of the week that is said. Origin: some three hours."""
+    telling_ratio: float = 1.1
+    """Ratio of runs, lengths or watts below which a change explains nothing."""
+
+    # An appliance's portrait (portrait)
+    steady: float = 0.15
+    """Range of power, relative to the usual power, up to which an appliance has one level."""
+    most_levels: int = 5
+    """Levels that are listed; more are a range to a reader."""
+    part_share: float = 0.6
+    """Share of its energy within six hours from which an appliance runs "mostly" then."""
+    often_a_day: float = 1.5
+    """Runs a day from which the card says how often it runs."""
+    odd_length: float = 2.0
+    """Length of a run, relative to the typical one, above which it is worth a look."""
+    least_runs: int = 3
+    """Runs below which no length is typical."""
+
+    # Cards (page)
+    repeated_doubt: int = 3
+    """Appliances that share a doubt from which on it is said once for all of them, not on each card."""
+    most_open: int = 15
+    """Cards up to which all stand open."""
+    small_share: float = 0.005
+    """Share of the energy used below which a card is folded away with others like it."""
+    doubtful: float = 0.5
+    """Probability of being right below which a card is folded away, if its energy is small as well."""
+    doubtful_share: float = 0.03
+    """Share of the energy used below which that is so; large doubts are shown."""
+    same_shape: float = 0.995
+    """Power factor above which the curves of current and voltage lie on each other."""
+    most_activations: int = 6_000
+    """Rows in the tables of activations of all cards together. Origin: a page of 100 appliances then has
+    less than 5 MB."""
+
+    # Hours of the day in words (when)
+    every_hour: float = 0.6
+    """Share of the busiest hour's use that every hour must have, and it runs at all hours."""
+    most_of_use: float = 0.8
+    """Share of the running time that the hours named as "mostly" hold."""
+    most_stretches: int = 3
+    """Stretches of hours that are named; more are a spread over the day."""
+    most_hours: int = 12
+    """Hours that are named. Origin: more than half of the day is no "mostly"."""
+
+    # Figures and lists (figures.chart, index, troubles)
+    most_layers: int = 8
+    """Appliances with a layer of their own in the chart. Origin: more would share hues, and no eye follows
+    more layers."""
+    weeks_shown: int = 26
+    """Weeks on the page of a house. Origin: half a year fits on a screen, and shows what the season does."""
+    most_said: int = 400
+    """Characters of a failure's reason on the index."""
+
+
+APPLIANCES = ApplianceThresholds()
+"""The values in use, of each room."""
+PAGE = PageThresholds()

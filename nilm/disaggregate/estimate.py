@@ -17,6 +17,7 @@ import lfm
 from lfm import LfmError, Solution, diagnose
 from lfm.arrays import FloatArray
 from nilm.errors import NothingUsableError, OptionError
+from nilm.thresholds import HOUSE
 
 Callback = Callable[[int, float], None]
 
@@ -28,15 +29,6 @@ ESTIMATORS: dict[str, Any] = {
     "kfeatures": lfm.KFeatures,
     "binary-decoder": lfm.BinaryDecoder,
 }
-# Amperes in each point of a cycle. A house's loads follow its voltage by a few parts in a thousand, which is
-# many times the meter's noise after averaging: the switching decoder takes changes of up to a watt or two for
-# noise, or it would see the voltage wander as appliances.
-LEAST_CHANGE_A = 0.02
-TRACE_A = 0.005  # RMS amperes
-MISFIT = 0.2  # of a row's size
-MAX_FLIPS = 2
-AS_GOOD = 0.03  # of the residual: what drift leaves of it
-_WARM_RESIDUAL = 1.02  # a warm start is kept if it fits this closely, relative to the estimator
 
 
 def fit_estimator(
@@ -98,15 +90,15 @@ def independent(solution: Solution, notes: list[str]) -> Solution:
 def without_traces(solution: Solution, notes: list[str]) -> Solution:
     """The solution without features too small to be an appliance; the largest always stays.
 
-    A feature of less than TRACE_A RMS is what an estimator makes of noise or of a load that changes slowly.
+    A feature of less than `trace_a` RMS is what an estimator makes of noise or of a load that changes slowly.
     """
     rms_a = np.sqrt(np.mean(solution.W**2, axis=1))
-    kept = np.flatnonzero((rms_a >= TRACE_A) | (rms_a == rms_a.max()))
+    kept = np.flatnonzero((rms_a >= HOUSE.trace_a) | (rms_a == rms_a.max()))
     if len(kept) == solution.K:
         return solution
     notes.append(
-        f"{solution.K - len(kept)} features of less than {TRACE_A * 1000:g} mA (about 1 W) were left out as "
-        "traces; what they held is in the unexplained energy."
+        f"{solution.K - len(kept)} features of less than {HOUSE.trace_a * 1000:g} mA (about 1 W) were left "
+        "out as traces; what they held is in the unexplained energy."
     )
     return Solution(solution.Z[:, kept], solution.W[kept])
 
@@ -115,15 +107,15 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
     """The solution with single rows put right that it misses grossly; W stays.
 
     An estimator that looks at runs of rows may take one row (a kettle of two minutes) for a disturbance. A
-    row whose residual is above MISFIT of its own size takes the state of a neighbour with up to MAX_FLIPS
+    row whose residual is above `misfit` of its own size takes the state of a neighbour with up to `max_flips`
     features switched, if that leaves less than a quarter of the residual: the fewest among those that fit
-    within AS_GOOD of it, or within a quarter of the best. Drift of an amplitude is too small to change a
+    within `as_good` of it, or within a quarter of the best. Drift of an amplitude is too small to change a
     state, and what is always on stays on.
     """
     missed = np.linalg.norm(X - solution.product(), axis=1)
-    rows = np.flatnonzero(missed > MISFIT * np.linalg.norm(X, axis=1))
+    rows = np.flatnonzero(missed > HOUSE.misfit * np.linalg.norm(X, axis=1))
     switched = np.flatnonzero(~solution.Z.all(axis=0)).tolist()
-    choices = [c for n in range(MAX_FLIPS + 1) for c in itertools.combinations(switched, n)]
+    choices = [c for n in range(HOUSE.max_flips + 1) for c in itertools.combinations(switched, n)]
     flips = np.zeros((len(choices), solution.K), dtype=np.uint8)
     for n, chosen in enumerate(choices):
         flips[n, list(chosen)] = 1
@@ -132,8 +124,9 @@ def with_misfits_decoded(solution: Solution, X: FloatArray) -> Solution:
     for n in rows.tolist():
         states = np.concatenate([Z[max(n - 1, 0)] ^ flips, Z[min(n + 1, len(Z) - 1)] ^ flips])
         left = np.linalg.norm(X[n] - states.astype(np.float64) @ solution.W, axis=1)
-        if left.min() < 0.25 * missed[n]:
-            good = np.flatnonzero(left <= max(1.25 * left.min(), AS_GOOD * missed[n]))
+        if left.min() < HOUSE.much_better * missed[n]:
+            enough = max((1 + HOUSE.much_better) * left.min(), HOUSE.as_good * missed[n])
+            good = np.flatnonzero(left <= enough)
             Z[n] = states[good[np.lexsort((left[good], n_flipped[good]))[0]]]
     return solution if np.array_equal(Z, solution.Z) else Solution(Z, solution.W)
 
@@ -147,7 +140,7 @@ def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list
         return solution
     W = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)[0]
     warm = Solution(Z, np.asarray(W, dtype=np.float64))
-    if warm.K > solution.K or warm.residual(X) > _WARM_RESIDUAL * solution.residual(X):
+    if warm.K > solution.K or warm.residual(X) > HOUSE.warm_residual * solution.residual(X):
         return solution
     notes.append("The appliances of the week before explain this week as well, and were carried over.")
     return warm

@@ -15,13 +15,11 @@ from scipy.optimize import nnls
 
 from lfm import runs_of_ones
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
+from nilm.thresholds import HOUSE
 
 _SMALL = 1e-6  # keeps logarithms and ratios finite
 _MAD = 0.6745  # of a standard deviation: the median of the size of Gaussian noise
-MOVED = 0.05  # of its usual size: a smaller change of a load that varies is wander
-ALONE = 0.2  # of its own change that all others together may move in the same row
-ALIKE = 0.999  # cosine beyond which two waveforms are of one kind
 
 # Of the week as a whole, the same for all of its features.
 OF_THE_WEEK = (
@@ -111,7 +109,7 @@ class Fit:
         """(N − 1, K) where a feature changes and all others together change by little."""
         moves = self.changes * self.length
         others = moves.sum(axis=1, keepdims=True) - moves
-        return np.asarray((self.changes > MOVED) & (others < ALONE * moves))
+        return np.asarray((self.changes > HOUSE.moved) & (others < HOUSE.alone * moves))
 
 
 def read_evidence(fit: Fit) -> FloatArray:
@@ -133,7 +131,7 @@ def read_evidence(fit: Fit) -> FloatArray:
         on_s = float(weight_s[on].sum())
         while_on, while_off = _rms(rows[on], weight_s[on]), _rms(rows[~on], weight_s[~on])
         nearest = int(np.argmax(cosine[k])) if K > 1 else k
-        moved = weight > MOVED
+        moved = weight > HOUSE.moved
         usual = float(weight[moved] @ weight[moved]) / max(float(weight[moved].sum()), _SMALL)
         misfit = float(weight[moved] @ fit.misfit[moved]) / max(float(weight[moved].sum()), _SMALL)
         biases = np.array([_mean(fit.bias[a:b, k], weight_s[a:b]) for a, b in runs])
@@ -160,9 +158,9 @@ def read_evidence(fit: Fit) -> FloatArray:
             together[k].max() if K > 1 else 0.0,
             _spread(fit.sizes[on, k], weight_s[on]) if on.any() else 0.0,
             _log(1 - (float(fit.W[k] @ voltage) / fit.length[k]) ** 2),
-            np.log10(1 + np.count_nonzero(cosine[k] > ALIKE)),
+            np.log10(1 + np.count_nonzero(cosine[k] > HOUSE.alike)),
             _log(float(np.median(run_s)) if runs else 1.0, 1.0),
-            float(on_s > THRESHOLDS.always_on_share * total_s),
+            float(on_s > APPLIANCES.always_on_share * total_s),
         ]
     return found
 
@@ -172,7 +170,7 @@ def _of_the_week(fit: Fit) -> list[float]:
     N, K = fit.sizes.shape
     hours = float(fit.duration_s.sum()) / 3600
     mean_square = _mean(np.mean(fit.residual_a**2, axis=1), fit.duration_s)
-    n_changes = int(np.count_nonzero(fit.changes.max(axis=1) > MOVED)) if N > 1 and K else 0
+    n_changes = int(np.count_nonzero(fit.changes.max(axis=1) > HOUSE.moved)) if N > 1 and K else 0
     steps = np.abs(np.diff(fit.residual_a, axis=0)[fit.joined])
     # Most rows hold no switch, so the median step is the meter's own noise.
     noise = float(np.median(steps)) / _MAD / np.sqrt(2) if len(steps) else 0.0

@@ -3,7 +3,6 @@
 Owns which repairs follow which. The estimators are `nilm.disaggregate.estimate`'s.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from lfm.arrays import FloatArray
 from nilm.disaggregate.estimate import (
-    LEAST_CHANGE_A,
     SHAPES,
     Callback,
     fit_estimator,
@@ -24,39 +22,7 @@ from nilm.disaggregate.house_priors import StateEvidence
 from nilm.disaggregate.sun.feed_in import without_sunshine
 from nilm.disaggregate.sun.generator import Generator
 from nilm.disaggregate.varying import vary
-
-# Two waveforms closer than this are one appliance whose activations differ by a percent or two; two sizes fit
-# those better than one, which proves nothing, so the residual may rise by the slack.
-TWINS, TWINS_SLACK = 0.03, 0.25
-# Beside a generator: the share of what lies along its shape that counts, and the amperes that are noise then.
-VIEWS = ((0.15, 0.06), (1.0, 0.15))
-MISSED_SWITCH = 10.0  # nats: a switch that a solution lacks
-
-
-@dataclass(frozen=True)
-class RuleThresholds:
-    """What decides whether the exact decoder or shapes explain a week.
-
-    Set on seeds below 200, but for `most_noise_a`: it came after a look at noisy weeks of seed 900.
-    """
-
-    # Root mean square amperes, about 20 W: a smaller change of level is wander, not a switch.
-    small_a: float = 0.1
-    # Share of the changes of level. On/off houses of 10 and 20 appliances have at most 0.03 small ones, slow
-    # change of 5% has 0.32, weeks of real habits have 0.57 and more.
-    most_small: float = 0.25
-    # Amperes in each entry of a row. In more noise small changes do not show, and a week that wanders looks
-    # like one that does not. A meter leaves some 0.002 A in ten averaged cycles.
-    most_noise_a: float = 0.03
-    # Changes of level for each row. Houses of 20 on/off appliances have up to 0.28; the search grows with the
-    # square.
-    most_changes: float = 0.5
-    # Share of the changing current (Frobenius norm) that an on/off answer may leave. Activations that drift
-    # by 3% leave about 0.02, weeks of real habits 0.2 and more.
-    much_left: float = 0.1
-
-
-RULE = RuleThresholds()
+from nilm.thresholds import HOUSE, RULE, SUN
 
 
 class EstimatorChoice(NamedTuple):
@@ -79,14 +45,14 @@ def solve(
     how: EstimatorChoice,
     notes: list[str],
     *,
-    least_change_a: float = LEAST_CHANGE_A,
+    least_change_a: float = HOUSE.least_change_a,
 ) -> Solution:
     """The estimator's solution of X (N, D), repaired; smaller changes than `least_change_a` are noise."""
     solution = fit_estimator(
         X, gaps, how.estimator, how.components, how.seed, how.callback, notes, least_change_a=least_change_a
     )
     solution = without_traces(independent(solution, notes), notes)
-    solution = independent(merge_twins(solution, X, tolerance=TWINS, slack=TWINS_SLACK), notes)
+    solution = independent(merge_twins(solution, X, tolerance=HOUSE.twins, slack=HOUSE.twins_slack), notes)
     solution = with_misfits_decoded(solution, X)
     if how.estimator == "switching":
         solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
@@ -117,7 +83,7 @@ def explain(
     The exact decoder of on/off appliances is tried where the week does not wander: few of the changes from
     one level to the next are smaller than an appliance. Its answer is kept where it leaves little of the
     current that changes. Everywhere else appliances are more than on or off, and shapes with amplitudes
-    explain the week. The limits are in RULE.
+    explain the week. The limits are `nilm.thresholds.RULE`.
     """
     nothing = np.zeros((0, X.shape[1]))
     if how.estimator != SHAPES and (how.estimator != "auto" or not wanders(X, gaps)):
@@ -148,7 +114,7 @@ def wanders(X: FloatArray, gaps: NDArray[np.bool_]) -> bool:
     """
     if find_signal(X, gaps).noise > RULE.most_noise_a:
         return True
-    change_a = level_changes(X, gaps, min_noise=LEAST_CHANGE_A)
+    change_a = level_changes(X, gaps, min_noise=HOUSE.least_change_a)
     if len(change_a) == 0:
         return False
     return len(change_a) > RULE.most_changes * len(X) or bool(
@@ -178,12 +144,12 @@ def solve_beside(
     """
     across = sun.without(loads)
     found = []
-    for along, least_change_a in VIEWS:
+    for along, least_change_a in SUN.views:
         words: list[str] = []
         seen = across + along * (loads - across)
         solution = solve(seen, gaps, how, words, least_change_a=least_change_a)
         solution = without_sunshine(solution, sun)
-        surprise = StateEvidence(gaps).value(solution) + MISSED_SWITCH * sun.missed(solution.Z)
+        surprise = StateEvidence(gaps).value(solution) + SUN.missed_switch_nats * sun.missed(solution.Z)
         found.append((surprise, solution, words))
     _, solution, words = min(found, key=lambda f: f[0])
     notes.extend(words)

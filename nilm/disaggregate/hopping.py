@@ -26,18 +26,16 @@ from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES
 from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.first_solution import share_left_over
-from nilm.disaggregate.house_priors import SUNNY_W, Setting, feeds_in, most_plausible
+from nilm.disaggregate.house_priors import Setting, feeds_in, most_plausible
 from nilm.disaggregate.unfit_rows import rows_with_state
 from nilm.disaggregate.voltage_response import at_steady_voltage, per_row
 from nilm.options import check_prior
+from nilm.thresholds import HOUSE
 from nilm.timeline import gaps_of_rows, row_durations
 
-MAX_NODES = 2_000_000  # of the search for equivalent columns, as in `lfm.hop`
-NODES_BESIDE_VARYING = 3_000
 # These decide a row's states together with those of the rows around it; to repair rows one by one, as a
 # tolerant hop does, would undo that.
 DECODED_IN_TIME = ("switching", SHAPES)
-REACTIVE = 0.1  # power factor: a current with less draws no real power, give or take its phase
 GIVES_WORDS = (
     "A feature comes out with {:.0f} W, though nothing in this house feeds in: the estimator is wrong there, "
     "and so is whatever runs against it."
@@ -84,7 +82,7 @@ def hop_house(
     baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
     sun = amplitude is not None and whole.feeds_in
     # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
-    nodes = NODES_BESIDE_VARYING if amplitude is not None and not sun else MAX_NODES
+    nodes = HOUSE.nodes_beside_varying if amplitude is not None and not sun else HOUSE.max_nodes
     tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
     strict = None if tolerant else enumerate_candidates(baseline.Z, max_nodes=nodes)
     notes = list(factorised.notes)
@@ -193,11 +191,11 @@ def _with_varying(found: Hop, solution: Solution) -> Hop:
 def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
     """(K,) which waveforms W (K, D) feed in, by more than a reactive current does that is slightly off."""
     apparent = np.linalg.norm(W, axis=1) * np.linalg.norm(voltage_v)
-    return np.asarray(W @ voltage_v < -REACTIVE * apparent)
+    return np.asarray(W @ voltage_v < -HOUSE.reactive * apparent)
 
 
 def _consuming(W: FloatArray, sun: FloatArray, mean_v: FloatArray) -> FloatArray:
     """W (K, D) with no watts where they came out negative within their doubt: the sun has them."""
     watts = W @ mean_v
-    missing = np.where((watts < 0) & (watts >= -SUNNY_W * len(mean_v)), watts, 0.0)
+    missing = np.where((watts < 0) & (watts >= -HOUSE.sunny_w * len(mean_v)), watts, 0.0)
     return np.asarray(W - np.outer(missing / (sun @ mean_v), sun), dtype=np.float64)

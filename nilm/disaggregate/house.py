@@ -28,9 +28,9 @@ from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, 
 from nilm.errors import NothingUsableError
 from nilm.options import check_components, check_estimator
 from nilm.results import TimeArray
+from nilm.thresholds import HOUSE
 from nilm.timeline import gaps_before, gaps_of_rows, row_durations, utc
 
-MIN_ROWS = 2
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "
     "its power in each row is what the appliances leave. Its watts and its waveform are means over the hours "
@@ -41,7 +41,6 @@ UNSEEN_WORDS = (
     "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
-MUCH_UNSEEN_W = 800.0  # kettle, oven and immersion heater draw more
 NO_WARM_START = "The appliances of the week before were not tried."
 
 
@@ -151,17 +150,17 @@ def factorise(
     fit_for_use = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
     use: NDArray[np.bool_] = np.logical_and(finite, fit_for_use)
     fit_rows = np.flatnonzero(use)
-    if len(fit_rows) < MIN_ROWS:
+    if len(fit_rows) < HOUSE.fewest_rows:
         raise NothingUsableError(
-            f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {MIN_ROWS} are needed: the "
-            "quality of the week says why rows were left out"
+            f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {HOUSE.fewest_rows} are "
+            "needed: the quality of the week says why rows were left out"
         )
     notes: list[str] = []
     gaps = gaps_of_rows(fit_rows, gap_before)
     X, V = current[fit_rows], per_row(voltage, fit_rows)
     feeding = feeds_in(X, V, gaps)
     mean_v = V.mean(axis=0)
-    sun = find_generator(X, mean_v, gaps) if feeding else None
+    sun = find_generator(X, mean_v, gaps, interval_s=interval_s) if feeding else None
     how = EstimatorChoice(name, components, seed, callback)
     if sun is not None:  # beside it appliances are on or off
         name = "switching" if name in ("auto", SHAPES) else name
@@ -181,7 +180,7 @@ def factorise(
         solution = solve_beside(sun, loads, gaps, how, notes)
         solution, amplitude = completed(solution, X, sun)
         X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        unseen = sun.unseen_w > MUCH_UNSEEN_W
+        unseen = sun.unseen_w > HOUSE.much_unseen_w
         notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
         if warm_start is not None:
             notes.append(NO_WARM_START)

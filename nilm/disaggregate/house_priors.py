@@ -26,14 +26,7 @@ from lfm import (
     hop_tolerantly,
 )
 from lfm.arrays import BinaryArray, FloatArray
-
-SWITCH = 1.0
-ONE_ROW_ON = 0.01
-NEGATIVE_WATT = 100.0
-SUNNY_W = 50.0  # doubt about watts beside a generator that varies
-FEED_IN_W = -20.0  # a row below this cannot be a sum of loads: metering noise is a watt or two
-NOISE_SIGMAS = 4.0  # where it is louder: noise alone lies so far below zero in 3 rows of 100,000
-_GENERATOR_COSINE = -0.95  # an inverter feeds in a sine against the voltage
+from nilm.thresholds import HOUSE
 
 HOUSE_WORDS = "appliances switch rarely, are off more than on, and consume"
 FEED_IN_WORDS = (
@@ -55,20 +48,20 @@ class ConsumesOrFeedsIn(PassiveSign):
         """Price max(0, −watts) · weight of each row, 0 where its cosine with the voltage is a generator's."""
         watts, current = W[:, 0], W[:, 1:]
         apparent = np.linalg.norm(current, axis=1) * np.linalg.norm(self.voltage) / len(self.voltage)
-        generator = watts <= _GENERATOR_COSINE * apparent
+        generator = watts <= HOUSE.generator_cosine * apparent
         return self.weight * np.where(generator, 0.0, np.maximum(0.0, -watts))
 
 
 @dataclass(frozen=True)
 class ConsumesInTheSun(PassiveSign):
-    """PassiveSign where watts are known to SUNNY_W only: so many negative ones are free.
+    """PassiveSign where watts are known to `sunny_w` only: so many negative ones are free.
 
     Beside a generator the watts of a small appliance that runs by day can come out negative by mistake.
     """
 
     def features(self, W: FloatArray) -> FloatArray:
-        """Weight · max(0, −watts − SUNNY_W) of each row."""
-        return np.asarray(self.weight * np.maximum(0.0, -W[:, 0] - SUNNY_W), dtype=np.float64)
+        """Weight · max(0, −watts − sunny_w) of each row."""
+        return np.asarray(self.weight * np.maximum(0.0, -W[:, 0] - HOUSE.sunny_w), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -106,8 +99,8 @@ def house_priors(
     `in_the_sun`: a generator that varies was taken out, and left the watts of the others in some doubt.
     """
     return [
-        SwitchingZ(SWITCH, gap_before),
-        BernoulliZ(ONE_ROW_ON),
+        SwitchingZ(HOUSE.switch_nats, gap_before),
+        BernoulliZ(HOUSE.row_on_nats),
         _sign(voltage_v, feeds_in=feeds_in, in_the_sun=in_the_sun),
     ], FEED_IN_WORDS if feeds_in else HOUSE_WORDS
 
@@ -182,17 +175,17 @@ def price(priors: list[Prior], solution: Solution) -> float:
 def feeds_in(current_a: FloatArray, voltage_v: FloatArray, gap_before: NDArray[np.bool_]) -> bool:
     """Whether power flows out of the house in more than one row in a thousand: a generator.
 
-    current_a and voltage_v (N, D), gap_before (N,). Less than FEED_IN_W counts, or less than the noise of the
-    readings makes of nothing where that is more.
+    current_a and voltage_v (N, D), gap_before (N,). Less than `feed_in_w` counts, or less than the noise
+    of the readings makes of nothing where that is more.
     """
     active_w = np.mean(current_a * voltage_v, axis=1)
     noise_w = find_signal(current_a, gap_before).noise * float(
         np.sqrt(np.mean(voltage_v**2) / voltage_v.shape[1])
     )
-    least_w = min(FEED_IN_W, -NOISE_SIGMAS * noise_w)
-    return int(np.count_nonzero(active_w < least_w)) > max(1, len(active_w) // 1000)
+    least_w = min(HOUSE.feed_in_w, -HOUSE.feed_in_sigmas * noise_w)
+    return int(np.count_nonzero(active_w < least_w)) > max(1, int(HOUSE.feed_in_rows * len(active_w)))
 
 
 def _sign(voltage_v: FloatArray, *, feeds_in: bool, in_the_sun: bool) -> Prior:
     kind = ConsumesOrFeedsIn if feeds_in else ConsumesInTheSun if in_the_sun else PassiveSign
-    return kind(NEGATIVE_WATT, voltage_v)
+    return kind(HOUSE.negative_watt_nats, voltage_v)

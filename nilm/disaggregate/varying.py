@@ -6,7 +6,6 @@ voltage's own, so their sum is taken apart by scale and by sizes that recur. Tra
 become one machine.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,32 +22,10 @@ from lfm import (
     split_track,
 )
 from lfm.arrays import FloatArray
-from nilm.disaggregate.estimate import LEAST_CHANGE_A, independent
+from nilm.disaggregate.estimate import independent
 from nilm.errors import OptionError
+from nilm.thresholds import HOUSE, VARYING
 
-
-@dataclass(frozen=True)
-class VaryingThresholds:
-    """What decides how shapes become appliances. Set on weeks of real habits with waveform seeds 1 to 3."""
-
-    # Cosine with the voltage: within 0.8° a current cannot be told from a heater's, in a house of many loads.
-    resistive_cosine: float = 0.9999
-    # Watts: smaller steps and levels are wander. Real heaters wander by up to 5 W from row to row.
-    resolution_w: float = 5.0
-    # Seconds: the pauses of a washing machine, a dishwasher or a dryer inside one run are shorter.
-    pause_s: float = 1800.0
-    # Share of the energy above the base. A smaller feature is left to the unexplained energy.
-    least_share: float = 0.002
-    # Share of the energy above the base. A smaller heater stays with the one that varies.
-    least_heater: float = 0.005
-    # Share of its energy by which an on/off appliance may differ from one steady level.
-    two_level_error: float = 0.03
-    # Share of its usual power, above which a load that varies counts as on. On development weeks a share of
-    # 0.03 gave times an F1 of .71 and left 1.4% of the energy unexplained, 0.1 gave .75 and left 2.5%.
-    on_share: float = 0.05
-
-
-THRESHOLDS = VaryingThresholds()
 LEVELS_WORDS = (
     "The changes from row to row do not explain this data, so the appliances were found from levels that "
     "last: their waveforms are known to some percent, and what is left in a row counts for those that wander."
@@ -87,7 +64,7 @@ def vary(
     most = max(components - 1, 1) if isinstance(components, int) else "auto"
     try:
         positive = None if feeds_in else voltage_v
-        model = ShapeDecoder(most, min_noise=LEAST_CHANGE_A, positive=positive)
+        model = ShapeDecoder(most, min_noise=HOUSE.least_change_a, positive=positive)
         model.fit(X, gap_before=gaps, duration=duration_s)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
@@ -97,13 +74,13 @@ def vary(
     columns, features = [np.ones(len(X), dtype=np.uint8)], [model.base_]
     shapes: list[FloatArray] = []
     sizes: list[FloatArray] = []
-    machine = join_machines(np.abs(tracks.power_w), gaps, resolution=THRESHOLDS.resolution_w)
+    machine = join_machines(np.abs(tracks.power_w), gaps, resolution=VARYING.resolution_w)
     for members in (np.flatnonzero(machine == m) for m in range(int(machine.max(initial=-1)) + 1)):
         power_w = tracks.power_w[:, members].sum(axis=1)
         energy = duration_s @ tracks.power_w[:, members]
         per_watt_a = energy @ tracks.per_watt_a[members] / energy.sum()
         on, level = _two_levels(power_w)
-        if np.abs(power_w - level * on).sum() <= THRESHOLDS.two_level_error * np.abs(power_w).sum():
+        if np.abs(power_w - level * on).sum() <= VARYING.two_level_error * np.abs(power_w).sum():
             columns.append(on)
             features.append(level * per_watt_a)
         else:
@@ -140,10 +117,10 @@ def _in_watts(model: ShapeDecoder, voltage_v: FloatArray) -> Tracks:
 def _large_enough(tracks: Tracks, duration_s: FloatArray, notes: list[str]) -> Tracks:
     """The tracks that hold at least the least share of the energy; a note counts the others."""
     energy = np.abs(duration_s @ tracks.power_w)
-    kept = energy >= THRESHOLDS.least_share * energy.sum()
+    kept = energy >= VARYING.least_share * energy.sum()
     if not kept.all():
         notes.append(
-            f"{np.count_nonzero(~kept)} features with less than {100 * THRESHOLDS.least_share:g}% of the "
+            f"{np.count_nonzero(~kept)} features with less than {100 * VARYING.least_share:g}% of the "
             "energy each were left out; what they held is in the unexplained energy."
         )
     return Tracks(tracks.power_w[:, kept], tracks.per_watt_a[kept])
@@ -152,7 +129,7 @@ def _large_enough(tracks: Tracks, duration_s: FloatArray, notes: list[str]) -> T
 def _heats(tracks: Tracks, voltage_v: FloatArray) -> NDArray[np.bool_]:
     """(K,) which tracks draw a current with the voltage's own shape."""
     length = np.linalg.norm(tracks.per_watt_a, axis=1) * np.linalg.norm(voltage_v)
-    resistive = tracks.per_watt_a @ voltage_v > THRESHOLDS.resistive_cosine * length
+    resistive = tracks.per_watt_a @ voltage_v > VARYING.resistive_cosine * length
     return np.asarray(resistive & (tracks.power_w.sum(axis=0) > 0))
 
 
@@ -182,22 +159,22 @@ def _heaters_apart(
         return tracks
     energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
     heat_w = tracks.power_w[:, heats].sum(axis=1)
-    resolution_w = THRESHOLDS.resolution_w
+    resolution_w = VARYING.resolution_w
     parts = split_track(heat_w, gaps, resolution=resolution_w)
     left = heat_w
     taken = []
     for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
         taken.append(np.minimum(size * on, left))
         left = left - taken[-1]
-    scales = split_scales(left, duration_s, resolution=resolution_w, pause=THRESHOLDS.pause_s)
+    scales = split_scales(left, duration_s, resolution=resolution_w, pause=VARYING.pause_s)
     apart: list[FloatArray] = []
     rest = np.zeros(len(heat_w))
     for power_w in (*taken, *scales):
-        if duration_s @ power_w >= THRESHOLDS.least_heater * energy:
+        if duration_s @ power_w >= VARYING.least_heater * energy:
             apart.append(power_w)
         else:
             rest = rest + power_w
-    if duration_s @ rest >= THRESHOLDS.least_share * energy:
+    if duration_s @ rest >= VARYING.least_share * energy:
         apart.append(rest)
     heater_a = voltage_v / np.mean(voltage_v**2)
     power_w = np.column_stack([tracks.power_w[:, ~heats], *apart])
@@ -222,6 +199,6 @@ def _in_units(power_w: FloatArray, duration_s: FloatArray) -> tuple[float, Float
     order = np.argsort(size, kind="stable")
     energy = np.cumsum((size * duration_s)[order])
     usual = size[order][np.searchsorted(energy, energy[-1] / 2)]
-    on = size > THRESHOLDS.on_share * usual
+    on = size > VARYING.on_share * usual
     mean = float(power_w[on].mean()) if on.any() else 1.0
     return mean, np.where(on, power_w / mean, 0.0)

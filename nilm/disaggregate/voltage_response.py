@@ -14,12 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm.arrays import FloatArray
 from nilm.errors import OptionError
-
-MAX_DIRECTIONS = 24
-LEAST_SWING = 1e-5  # standard deviation of ℓ between rows, below which there is nothing to measure
-STRONGEST = 2.0  # |Δx| over |Δℓ·x|: more is no response to the voltage but a switch
-ROUNDS, OUTLYING = 3, 3.0  # pairs further off than this many typical residuals are left out of the next round
-MIN_PAIRS = 50  # for each direction
+from nilm.thresholds import HOUSE
 
 
 def check_cycles(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -45,9 +40,9 @@ def at_steady_voltage(X: FloatArray, voltage: FloatArray, gap_before: NDArray[np
     level = rms / rms.mean() - 1
     follows = 1 + np.flatnonzero(~gap_before[1:])
     step = level[follows] - level[follows - 1]
-    if len(follows) < MIN_PAIRS or np.std(step) < LEAST_SWING:
+    if len(follows) < HOUSE.min_pairs or np.std(step) < HOUSE.least_swing:
         return X
-    basis = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, :MAX_DIRECTIONS]
+    basis = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, : HOUSE.max_directions]
     scores = X @ basis
     change = scores[follows] - scores[follows - 1]
     driven = step[:, None] * (scores[follows] + scores[follows - 1]) / 2
@@ -62,11 +57,11 @@ def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
     """
     moved = np.linalg.norm(change, axis=1)
     noise = np.median(moved)
-    quiet = moved <= noise + STRONGEST * np.linalg.norm(driven, axis=1)
+    quiet = moved <= noise + HOUSE.strongest * np.linalg.norm(driven, axis=1)
     r = change.shape[1]
     response: FloatArray | None = None
-    for _ in range(ROUNDS):
-        if np.count_nonzero(quiet) < MIN_PAIRS * r:
+    for _ in range(HOUSE.response_rounds):
+        if np.count_nonzero(quiet) < HOUSE.min_pairs * r:
             return response
         A, B = driven[quiet], change[quiet]
         variance = np.median(np.sum((B if response is None else B - A @ response) ** 2, axis=1)) / r
@@ -75,7 +70,7 @@ def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
         ridge = max(float(variance), rounding)
         response = np.linalg.solve(A.T @ A + ridge * np.eye(r), A.T @ B)
         left = np.linalg.norm(change - driven @ response, axis=1)
-        quiet = left <= OUTLYING * np.median(left[quiet])
+        quiet = left <= HOUSE.outlying * np.median(left[quiet])
     return response
 
 

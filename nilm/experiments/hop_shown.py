@@ -34,6 +34,7 @@ from nilm.report.figures.panels import Panels
 from nilm.report.page import environment
 from nilm.results import ShownCorrection, TimeArray
 from nilm.simulate.house import House, observe, simulated_house
+from nilm.thresholds import SHOWN
 
 SEEDS = tuple(range(100, 106))
 APPLIANCES = 8
@@ -41,8 +42,6 @@ DAYS = 2
 POINTS = 80  # of the cycle, which hold the shapes
 NOISE_A = 0.02
 STARTS = 4  # of K-features; the one that fits best is kept, as its users do
-LEAST_GAIN = 0.05  # see Line.gain: a smaller one needs no picture
-UPSIDE_DOWN_W = -10.0  # a feature below this has negative watts beyond noise
 MOST_PICTURES = 6
 MAINS_HZ = 50.0
 
@@ -72,7 +71,7 @@ class Line:
     @property
     def was_upside_down(self) -> bool:
         """Whether the hop turned it: negative watts before, positive after."""
-        return self.watts_before < UPSIDE_DOWN_W and self.watts_after > 0
+        return self.watts_before < SHOWN.upside_down_w and self.watts_after > 0
 
     @property
     def gain(self) -> float:
@@ -112,7 +111,7 @@ class Shown:
         return Answer(
             float(np.linalg.norm(solution.residual(self.X))),
             float(lfm.hamming_error(solution.Z, self.house.Z)),
-            int(np.sum(self.watts(solution) < UPSIDE_DOWN_W)),
+            int(np.sum(self.watts(solution) < SHOWN.upside_down_w)),
         )
 
 
@@ -216,7 +215,7 @@ def _pictures(
     panels = Panels(house.voltage_v, mains_hz=MAINS_HZ)
     rows = Rows(house.start_utc, np.full(len(house.Z), house.interval_s))
     window = when.Window(rows.start_utc.min().astype("datetime64[D]").astype("datetime64[s]"), DAYS)
-    changed = [n for n, line in enumerate(lines) if line.gain > LEAST_GAIN]
+    changed = [n for n, line in enumerate(lines) if line.gain > SHOWN.least_gain]
     pictures = []
     for n in sorted(changed, key=lambda n: -lines[n].gain)[:MOST_PICTURES]:
         line, (k, i, j) = lines[n], pairs[n]

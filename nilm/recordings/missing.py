@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from nilm.recordings.quality import FLAG_MEANINGS, NOT_RECORDED, UNFIT, Flag, iso
 from nilm.recordings.tables import WeekTable
 from nilm.recordings.ukdale import HOUR_S, Week
-from nilm.timeline import GAP_S, seconds
+from nilm.thresholds import ROWS
+from nilm.timeline import seconds
 
 NOT_EXPLAINED = "fits no combination of appliances"
 
@@ -73,7 +74,7 @@ def hours_without_result(week: Week, spans: Sequence[Span]) -> tuple[str, ...]:
     for span in spans:
         hours = np.arange(len(covered)) * HOUR_S + first_s
         covered += np.clip(np.minimum(span.end_s, hours + HOUR_S) - np.maximum(span.start_s, hours), 0, None)
-    return tuple(iso(first_s + HOUR_S * hour) for hour in np.flatnonzero(covered > HOUR_S - GAP_S))
+    return tuple(iso(first_s + HOUR_S * hour) for hour in np.flatnonzero(covered > HOUR_S - ROWS.gap_s))
 
 
 def _holes(week: Week, start_s: NDArray[Any], end_s: NDArray[Any]) -> Iterator[tuple[float, float]]:
@@ -81,10 +82,10 @@ def _holes(week: Week, start_s: NDArray[Any], end_s: NDArray[Any]) -> Iterator[t
     order = np.argsort(start_s)
     reached = week.start.timestamp()
     for begin, end in zip(start_s[order].tolist(), end_s[order].tolist(), strict=True):
-        if begin - reached >= GAP_S:
+        if begin - reached >= ROWS.gap_s:
             yield reached, begin
         reached = max(reached, end)
-    if week.end.timestamp() - reached >= GAP_S:
+    if week.end.timestamp() - reached >= ROWS.gap_s:
         yield reached, week.end.timestamp()
 
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from lfm.arrays import FloatArray
 from nilm.recordings.tables import WeekTable
-from nilm.timeline import GAP_S, seconds, utc
-
-_LEAST_S = 1e-3  # what is left of a row after a cut must be longer: times are kept to the microsecond
+from nilm.thresholds import ROWS
+from nilm.timeline import seconds, utc
 
 
 def cut_to(table: WeekTable, from_s: float, until_s: float) -> WeekTable:
@@ -24,8 +23,8 @@ def cut_to(table: WeekTable, from_s: float, until_s: float) -> WeekTable:
     """
     start_s = seconds(table.start_utc)
     begin_s, end_s = np.maximum(start_s, from_s), np.minimum(start_s + table.duration_s, until_s)
-    whole = end_s - begin_s >= table.duration_s - _LEAST_S
-    kept = whole | (end_s - begin_s > GAP_S)
+    whole = end_s - begin_s >= table.duration_s - ROWS.shortest_s
+    kept = whole | (end_s - begin_s > ROWS.gap_s)
     return _with_times(table.take(kept), begin_s[kept], end_s[kept])
 
 
@@ -44,7 +43,7 @@ def each_instant_once(offered: WeekTable) -> WeekTable:
     kept: list[tuple[float, int, float]] = []
     while waiting:
         begin, rank, end = heapq.heappop(waiting)
-        if end - begin <= _LEAST_S:
+        if end - begin <= ROWS.shortest_s:
             continue
         if kept and kept[-1][2] > begin:
             last_begin, last_rank, last_end = kept.pop()
@@ -52,7 +51,7 @@ def each_instant_once(offered: WeekTable) -> WeekTable:
                 kept.append((last_begin, last_rank, last_end))
                 heapq.heappush(waiting, (last_end, rank, end))
                 continue
-            if begin - last_begin > _LEAST_S:
+            if begin - last_begin > ROWS.shortest_s:
                 kept.append((last_begin, last_rank, begin))
             heapq.heappush(waiting, (end, last_rank, last_end))
         kept.append((begin, rank, end))
@@ -62,7 +61,7 @@ def each_instant_once(offered: WeekTable) -> WeekTable:
 
 def _with_times(table: WeekTable, start_s: FloatArray, end_s: FloatArray) -> WeekTable:
     """The table with other times; a row whose start is cut no longer begins with the switch it began with."""
-    same = np.abs(seconds(table.start_utc) - start_s) < _LEAST_S
+    same = np.abs(seconds(table.start_utc) - start_s) < ROWS.shortest_s
     return replace(
         table,
         start_utc=np.where(same, table.start_utc, utc(start_s)),

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
-from nilm.recordings.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
-from nilm.timeline import GAP_S, seconds
+from nilm.thresholds import ROWS
+from nilm.timeline import seconds
 
 TimeArray = NDArray[np.datetime64]
 
@@ -47,20 +47,20 @@ FLAG_MEANINGS: Mapping[Flag, str] = {
     Flag.CLIPPED_CURRENT: "current samples stand at the converter's full scale: the peak is cut off",
     Flag.FEW_CYCLES: "fewer cycles averaged than asked for, at a file's edge: more noise",
     Flag.DC_OFFSET: (
-        f"a DC offset above {THRESHOLDS.offset_v:.0%} of the RMS voltage or {THRESHOLDS.offset_a:.1%} of the "
+        f"a DC offset above {ROWS.offset_v:.0%} of the RMS voltage or {ROWS.offset_a:.1%} of the "
         "current's full scale; removed"
     ),
-    Flag.ODD_FREQUENCY: f"mains frequency outside {_mains_range(THRESHOLDS.odd_hz)}",
-    Flag.ODD_VOLTAGE: f"voltage outside {THRESHOLDS.low_v:g} to {THRESHOLDS.high_v:g} V RMS",
+    Flag.ODD_FREQUENCY: f"mains frequency outside {_mains_range(ROWS.odd_hz)}",
+    Flag.ODD_VOLTAGE: f"voltage outside {ROWS.low_v:g} to {ROWS.high_v:g} V RMS",
     Flag.DISTORTED: "the voltage is no steady mains cycle: a disturbance or outage within the row's window",
     Flag.CLIPPED_INRUSH: "the inrush before the row reached the converter's full scale: it was larger",
 }
 UNFIT = Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT | Flag.DISTORTED  # the waveform itself is wrong
 
-NO_VOLTAGE = f"no voltage (below {THRESHOLDS.least_v:g} V RMS)"
+NO_VOLTAGE = f"no voltage (below {ROWS.least_v:g} V RMS)"
 SWAPPED = "voltage and current channels look swapped"
-NO_LOCK = f"mains frequency outside {_mains_range(THRESHOLDS.lock_hz)}"
-CUT_SHORT = f"fewer than {THRESHOLDS.fewest_cycles} whole cycles recorded"
+NO_LOCK = f"mains frequency outside {_mains_range(ROWS.lock_hz)}"
+CUT_SHORT = f"fewer than {ROWS.fewest_cycles} whole cycles recorded"
 NOT_RECORDED = "not recorded"
 
 
@@ -242,7 +242,7 @@ def _holes(
     """The times of the week that no row stands for, each longer than what counts as a gap."""
     begin = np.append(start_s, week_s[1])
     end = np.concatenate([[week_s[0]], start_s + duration_s])
-    missing = begin - end > GAP_S
+    missing = begin - end > ROWS.gap_s
     return list(zip(end[missing].tolist(), begin[missing].tolist(), strict=True))
 
 
@@ -255,7 +255,7 @@ def _gaps(holes: Sequence[tuple[float, float]], spans: Sequence[_Span]) -> list[
         for low, high in pairwise(sorted({begin_s, end_s, *edges})):
             middle = (low + high) / 2
             reason = next((s.reason for s in inside if s.start_s <= middle < s.end_s), NOT_RECORDED)
-            if runs and runs[-1].end_s == low and (runs[-1].reason == reason or high - low <= GAP_S):
+            if runs and runs[-1].end_s == low and (runs[-1].reason == reason or high - low <= ROWS.gap_s):
                 runs[-1] = _Span(runs[-1].start_s, high, runs[-1].reason)
             else:
                 runs.append(_Span(low, high, reason))

@@ -21,6 +21,7 @@ from lfm.arrays import FloatArray
 from nilm.errors import InputFileError
 from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
+from nilm.thresholds import ROWS
 from nilm.timeline import gaps_before, holes_before_s
 
 Float32Array = NDArray[np.float32]
@@ -37,7 +38,6 @@ _SCALARS: dict[str, tuple[str, str]] = {
     "inrush_s": ("s", "how long the current took to become steady; 0: no switch at start_utc"),
 }
 _ROW_GROUP = 512  # rows that Parquet holds in memory while it writes them
-_ROUNDING_S = 1e-5  # times are kept to the microsecond
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def read_week(path: Path) -> WeekTable:
             raise InputFileError(f"{path}: {name} holds values that are not finite; ingest the week again")
     if np.any(result.duration_s <= 0):
         raise InputFileError(f"{path}: duration_s must be above 0; ingest the week again")
-    if np.any(holes_before_s(result.start_utc, result.duration_s) < -_ROUNDING_S):
+    if np.any(holes_before_s(result.start_utc, result.duration_s) < -ROWS.rounding_s):
         raise InputFileError(f"{path}: rows must be in order of time and not overlap; ingest the week again")
     return result
 

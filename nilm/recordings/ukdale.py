@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nilm.errors import InputFileError, OptionError
-from nilm.timeline import GAP_S
+from nilm.thresholds import INPUT, ROWS
 
 HOUR_S = 3600
 EVER = (-math.inf, math.inf)
@@ -33,9 +33,6 @@ _HOUR_NAME = re.compile(r"vi-(\d{1,10}(?:_\d{1,9})?)\.flac", re.ASCII)
 # Times are nanoseconds since 1970 in 64 bits, which end in April 2262.
 FIRST_WEEK, LAST_WEEK = (1970, 2), (2261, 52)
 _LAST_S = 9_214_473_600.0  # the end of the last week
-MOST_FULL_SCALE = 1e6  # volts or amperes
-MOST_DIGITS = 6  # of a submeter's channel
-MIN_SHARE_S = 60.0  # a recording that reaches less far into a week does not make it one with recordings
 _HOUSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 
 
@@ -154,7 +151,7 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
     not listed: it gives the week no row, and when it arrives the week stays current.
     """
     hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
-    earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp() - GAP_S
+    earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp() - ROWS.gap_s
     for neighbour in week.neighbours:
         for path in (house_folder / neighbour.folder).glob("vi-*.flac"):
             start_s = hour_start_s(path.name)
@@ -186,7 +183,7 @@ def _may_hold(week: Week, name: str) -> bool:
     start_s = hour_start_s(name)
     if start_s is None:
         return not name.startswith(".")
-    return week.start.timestamp() < start_s + HOUR_S - MIN_SHARE_S and start_s < week.end.timestamp()
+    return week.start.timestamp() < start_s + HOUR_S - ROWS.least_in_week_s and start_s < week.end.timestamp()
 
 
 @dataclass(frozen=True)
@@ -222,10 +219,10 @@ def read_calibration(path: Path) -> Calibration:
     full_scale = {}
     for key in ("volts_per_adc_step", "amps_per_adc_step"):
         full_scale[key] = _positive(parser, path, key) * adc_scale
-        if full_scale[key] > MOST_FULL_SCALE:
+        if full_scale[key] > INPUT.most_full_scale:
             raise InputFileError(
                 f"{path}: {key} × adc_scale gives a full scale of {full_scale[key]:.3g}, more than any meter "
-                f"measures ({MOST_FULL_SCALE:g}); correct {key} or adc_scale"
+                f"measures ({INPUT.most_full_scale:g}); correct {key} or adc_scale"
             )
     return Calibration(full_scale["volts_per_adc_step"], full_scale["amps_per_adc_step"])
 
@@ -364,10 +361,10 @@ def read_labels(path: Path) -> dict[int, str]:
         channel, _, name = line.strip().partition(" ")
         if not (channel.isascii() and channel.isdigit() and name.strip()):
             raise InputFileError(f"{path}, line {number}: expected '<channel> <name>', got {line!r:.200}")
-        if len(channel) > MOST_DIGITS:
+        if len(channel) > INPUT.most_digits:
             raise InputFileError(
-                f"{path}, line {number}: a channel has at most {MOST_DIGITS} digits, got {channel!r:.40}; "
-                "correct the line"
+                f"{path}, line {number}: a channel has at most {INPUT.most_digits} digits, "
+                f"got {channel!r:.40}; correct the line"
             )
         if int(channel) in labels:
             raise InputFileError(f"{path}, line {number}: channel {channel} has a name already")

@@ -32,8 +32,8 @@ from nilm.recordings.flac.windows import FlacWindows, FrameError
 from nilm.recordings.phase_lock import average_cycles, fit_fundamental
 from nilm.recordings.quality import Dropped, Flag
 from nilm.recordings.tables import WeekTable, concatenate
-from nilm.recordings.thresholds import THRESHOLDS
 from nilm.recordings.ukdale import HOUR_S, Calibration, hour_start_s
+from nilm.thresholds import ROWS
 from nilm.timeline import utc
 
 log = logging.getLogger(__name__)
@@ -64,8 +64,8 @@ class Sampling:
             raise OptionError(f"interval_s must divide an hour (1 to 3600 s), got {self.interval_s}")
         if not 16 <= self.n_points <= 4096:
             raise OptionError(f"n_points must be 16 to 4096, got {self.n_points}")
-        if not THRESHOLDS.fewest_cycles <= self.n_cycles <= 50:
-            raise OptionError(f"n_cycles must be {THRESHOLDS.fewest_cycles} to 50, got {self.n_cycles}")
+        if not ROWS.fewest_cycles <= self.n_cycles <= 50:
+            raise OptionError(f"n_cycles must be {ROWS.fewest_cycles} to 50, got {self.n_cycles}")
         if not (self.probe_s == 0 or 1 <= self.probe_s <= 600):
             raise OptionError(f"probe_s must be 1 to 600 s, or 0 for the plain grid, got {self.probe_s}")
         if not 0.02 <= self.edge_s <= 5:
@@ -266,7 +266,7 @@ def _check_format(recording: _Recording) -> None:
 def _windows(recording: _Recording, rows: Rows) -> Iterator[tuple[Rows, FloatArray]]:
     """The rows and their samples (R, S, 2), in batches of windows of one length S, long enough for a row."""
     for size in np.unique(rows.size):
-        if size < _samples_for(THRESHOLDS.fewest_cycles):
+        if size < _samples_for(ROWS.fewest_cycles):
             continue
         of_size = np.flatnonzero(rows.size == size)
         for batch in np.array_split(of_size, -(-len(of_size) * int(size) // BATCH_SAMPLES)):
@@ -301,23 +301,23 @@ def _measure(
         (quality.SWAPPED, _plausible_v(swapped_v) & ~_plausible_v(rms_v)),
         (
             quality.NO_VOLTAGE,
-            voltage.amplitude * calibration.volts_per_sample < np.sqrt(2) * THRESHOLDS.least_v,
+            voltage.amplitude * calibration.volts_per_sample < np.sqrt(2) * ROWS.least_v,
         ),
-        (quality.NO_LOCK, np.abs(voltage.hz - MAINS_HZ) > THRESHOLDS.lock_hz),
-        (quality.CUT_SHORT, n_cycles < THRESHOLDS.fewest_cycles),
+        (quality.NO_LOCK, np.abs(voltage.hz - MAINS_HZ) > ROWS.lock_hz),
+        (quality.CUT_SHORT, n_cycles < ROWS.fewest_cycles),
     )
     keep, dropped = _usable(rows, problems)
     clipped_v, clipped_a = (np.any(np.abs(samples[:, :, c]) >= FULL_SCALE, axis=1) for c in range(CHANNELS))
-    too_far = np.abs(offset[:, 0]) * calibration.volts_per_sample > THRESHOLDS.offset_v * rms_v
+    too_far = np.abs(offset[:, 0]) * calibration.volts_per_sample > ROWS.offset_v * rms_v
     flags = _flags(
         {
             Flag.CLIPPED_VOLTAGE: clipped_v,
             Flag.CLIPPED_CURRENT: clipped_a,
             Flag.FEW_CYCLES: n_cycles < sampling.n_cycles,
-            Flag.DC_OFFSET: too_far | (np.abs(offset[:, 1]) > THRESHOLDS.offset_a),
-            Flag.ODD_FREQUENCY: np.abs(voltage.hz - MAINS_HZ) > THRESHOLDS.odd_hz,
+            Flag.DC_OFFSET: too_far | (np.abs(offset[:, 1]) > ROWS.offset_a),
+            Flag.ODD_FREQUENCY: np.abs(voltage.hz - MAINS_HZ) > ROWS.odd_hz,
             Flag.ODD_VOLTAGE: ~_plausible_v(rms_v),
-            Flag.DISTORTED: voltage.misfit > THRESHOLDS.distorted,
+            Flag.DISTORTED: voltage.misfit > ROWS.distorted,
         }
     )
     fundamental_v, fundamental_a = (np.fft.rfft(wave, axis=1)[:, 1] for wave in (voltage_v, current_a))
@@ -360,7 +360,7 @@ def _usable(
 
 
 def _plausible_v(rms_v: FloatArray) -> NDArray[np.bool_]:
-    return (rms_v >= THRESHOLDS.low_v) & (rms_v <= THRESHOLDS.high_v)
+    return (rms_v >= ROWS.low_v) & (rms_v <= ROWS.high_v)
 
 
 def _flags(conditions: dict[Flag, NDArray[np.bool_]]) -> FlagArray:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nilm.appliances.naming import duration_words, power_words
+from nilm.appliances.thresholds import PAGE
 from nilm.recordings.ukdale import Week
 from nilm.report.summary import ApplianceLine, WeekSummary
-from nilm.report.thresholds import THRESHOLDS
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def compare(
     before = earlier_weeks(this.week, weeks)
     if not before:
         return None
-    last, usual = before[-1], before[-THRESHOLDS.usual_weeks :]
+    last, usual = before[-1], before[-PAGE.usual_weeks :]
     change = this.metered_kwh - last.metered_kwh
     usual_kwh = sum(s.metered_kwh for s in usual) / len(usual)
     moves = sorted(_moves(this, last), key=lambda move: -abs(move.change_kwh))
-    least = THRESHOLDS.least_move * max(abs(this.metered_kwh), abs(last.metered_kwh))
-    differs = abs(this.coverage - last.coverage) > THRESHOLDS.least_coverage_change
+    least = PAGE.least_move * max(abs(this.metered_kwh), abs(last.metered_kwh))
+    differs = abs(this.coverage - last.coverage) > PAGE.least_coverage_change
     days = (Week.parse(this.week).start - Week.parse(last.week).start).days
     return Comparison(
         week=last.week,
@@ -81,7 +81,7 @@ def compare(
         change_cost=change * this.tariff_per_kwh,
         usual_change_kwh=this.metered_kwh - usual_kwh if len(usual) > 1 else None,
         usual_weeks=len(usual),
-        moves=tuple(move for move in moves if abs(move.change_kwh) > least)[: THRESHOLDS.most_moves],
+        moves=tuple(move for move in moves if abs(move.change_kwh) > least)[: PAGE.most_moves],
         arrivals=arrivals(this, before, seen=seen),
         coverage=last.coverage if differs else None,
     )
@@ -143,7 +143,7 @@ def reason(now: ApplianceLine, was: ApplianceLine) -> str:
         ),
     ]
     size, words = max(factors, key=lambda factor: factor[0])
-    return words if size > math.log(THRESHOLDS.telling_ratio) else ""
+    return words if size > math.log(PAGE.telling_ratio) else ""
 
 
 def _ratio(now: float, was: float) -> float:

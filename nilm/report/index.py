@@ -4,7 +4,7 @@ Owns what these pages list; what changed between weeks is found by `changes`. Re
 the reports, and the notes on failures. A week that failed, or whose summary cannot be read, is listed with
 the reason, never left out in silence; so is a house that is late.
 
-Neither page grows with the years: both show the last PAGE_WEEKS weeks of a house, and older ones are on a
+Neither page grows with the years: both show the last `weeks_shown` weeks of a house, and older ones are on a
 page for each year. So a week costs the same to publish after ten years as after one.
 """
 
@@ -18,6 +18,7 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup
 
+from nilm.appliances.thresholds import PAGE
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
@@ -27,8 +28,6 @@ from nilm.report.folders import SUMMARY_FILE, week_of
 from nilm.report.page import environment
 from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
 from nilm.report.troubles import FAILED_FILE, failure_of, silence_of
-
-PAGE_WEEKS = 26  # half a year fits on a screen, and shows what the season does
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +127,7 @@ def render_index(outputs_root: Path) -> str:
 
 
 def _house_line(folder: Path, folders: Sequence[Path]) -> HouseLine:
-    house, weeks = folder.name, _weeks(folders[-PAGE_WEEKS:])
+    house, weeks = folder.name, _weeks(folders[-PAGE.weeks_shown :])
     summaries = [week.summary for week in weeks if week.summary is not None]
     label = f"Energy of {house} by week, kWh"
     spark = strips.spark([s.metered_kwh for s in summaries], label=label) if summaries else Markup()
@@ -149,17 +148,17 @@ def _other_pages(outputs_root: Path) -> list[tuple[str, str]]:
 def years_of(outputs_root: Path, house: str) -> list[int]:
     """The years that have a page of their own; none while all weeks are on the house's page."""
     folders = _week_folders(outputs_root / house)
-    return sorted({_year(folder) for folder in folders}) if len(folders) > PAGE_WEEKS else []
+    return sorted({_year(folder) for folder in folders}) if len(folders) > PAGE.weeks_shown else []
 
 
 def render_house(outputs_root: Path, house: str, year: int | None = None) -> str:
     """The page `outputs/<house>/index.html`: energy of each appliance by week, its trend and typical day.
 
-    It holds the last PAGE_WEEKS weeks, or those of a `year`: then it is `outputs/<house>/<year>.html`.
+    It holds the last `weeks_shown` weeks, or those of a `year`: then it is `outputs/<house>/<year>.html`.
     """
     folders = _week_folders(outputs_root / house)
     years = years_of(outputs_root, house)
-    shown = folders[-PAGE_WEEKS:] if year is None else [f for f in folders if _year(f) == year]
+    shown = folders[-PAGE.weeks_shown :] if year is None else [f for f in folders if _year(f) == year]
     weeks = _weeks(shown)
     read = [week for week in weeks if week.summary is not None]
     summaries = [week.summary for week in read if week.summary is not None]

@@ -17,9 +17,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from nilm.appliances import thresholds as appliance_thresholds
 from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
 from nilm.appliances.measures import ALWAYS_ON
+from nilm.appliances.thresholds import APPLIANCES, PAGE
 from nilm.report import when
 from nilm.report.changes import compare
 from nilm.report.figures import palette, strips, wide
@@ -27,11 +27,9 @@ from nilm.report.figures.chart import bokeh_script, chart_data, power_layers
 from nilm.report.figures.panels import Panels
 from nilm.report.summary import WeekSummary, summary_of
 from nilm.report.text import portrait, story, words
-from nilm.report.thresholds import THRESHOLDS
 from nilm.results import Activation, Appliance, ShownCorrection, WeekResult
 
 # A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
-MOST_ACTIVATION_ROWS = 6_000
 
 
 @cache
@@ -174,8 +172,8 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
             chart=chart_data(layers, result, window),
             stacked=wide.stacked_power(layers, result, window, name="stacked"),
             mains_figure=wide.mains(result, window, name="mains"),
-            likely=appliance_thresholds.THRESHOLDS.likely,
-            folded=len(shown) > THRESHOLDS.most_open,
+            likely=APPLIANCES.likely,
+            folded=len(shown) > PAGE.most_open,
             largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
             scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
         )
@@ -198,7 +196,7 @@ def _appliance(
     appliance = result.appliances[index]
     hours = when.hours_of(result, appliance, window)
     usual = when.usual_times(hours)
-    most_rows = max(20, MOST_ACTIVATION_ROWS // len(result.appliances))
+    most_rows = max(20, PAGE.most_activations // len(result.appliances))
     return ApplianceView(
         appliance=appliance,
         anchor=f"card-{appliance.appliance_id}",
@@ -218,7 +216,7 @@ def _appliance(
         waveform=panels.waveform(appliance, name=f"wave-{index}"),
         trajectory=panels.trajectory(appliance, name=f"vi-{index}"),
         always_on=appliance.kind == ALWAYS_ON,
-        resistive=abs(appliance.power_factor) > THRESHOLDS.same_shape,
+        resistive=abs(appliance.power_factor) > PAGE.same_shape,
         shown=appliance.activations[:most_rows],
         is_new=appliance.appliance_id in result.catalogue.new,
     )
@@ -274,8 +272,8 @@ def _is_minor(entry: Entry, result: WeekResult) -> bool:
         return False
     share = abs(entry.energy_kwh) / result.used_kwh if result.used_kwh > 0 else 1.0
     sure = entry.view.appliance.sure
-    doubtful = sure is not None and sure < THRESHOLDS.doubtful
-    return share < THRESHOLDS.small_share or (doubtful and share < THRESHOLDS.doubtful_share)
+    doubtful = sure is not None and sure < PAGE.doubtful
+    return share < PAGE.small_share or (doubtful and share < PAGE.doubtful_share)
 
 
 def _correction(

@@ -8,9 +8,10 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from nilm.appliances.analyst import MAX_NAME, AnalystNotes
+from nilm.appliances.analyst import AnalystNotes
 from nilm.report.page import environment
 from nilm.report.summary import WeekSummary
+from nilm.thresholds import INPUT
 
 _NAMING = re.compile(r"<!--naming (\S+)-->.*?<!--/naming-->", re.DOTALL)
 _NOTICE = "<!--notice-->"
@@ -41,7 +42,7 @@ def with_forms(html: str, summary: WeekSummary, notes: AnalystNotes, *, token: s
             line=line,
             machine=lines.get(line.part_of or ""),
             others=[other for other in lines.values() if other is not line],
-            max_name=MAX_NAME,
+            max_name=INPUT.most_name,
             token=token,
             Action=Action,
         )

@@ -8,11 +8,11 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from nilm.appliances.thresholds import PAGE
 from nilm.files import write_json
 
 FAILED_FILE, SILENT_FILE = "failed.json", "silent.json"
 LATE_AFTER = timedelta(days=8)  # a week's recordings are there on its last day; one day to copy them
-_MOST_WORDS = 400
 
 
 def note_failure(week_folder: Path, reason: str, *, now: datetime) -> None:
@@ -51,7 +51,7 @@ def utc_now() -> datetime:
 
 
 def _said(words: str) -> dict[str, str]:
-    return {"words": words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"}
+    return {"words": words if len(words) <= PAGE.most_said else f"{words[: PAGE.most_said - 1]}…"}
 
 
 def _read(path: Path) -> str:

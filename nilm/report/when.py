@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import PAGE
 from nilm.results import Appliance, TimeArray, WeekResult
-from nilm.timeline import GAP_S
+from nilm.thresholds import ROWS
 
 DAY_S = 86_400
 MOST_OVERHANG = np.timedelta64(14, "h")  # no clock of the world is further ahead of UTC
@@ -105,7 +106,7 @@ def gaps(result: WeekResult, window: Window) -> list[tuple[float, float]]:
     inside = (stops > 0) & (starts < end)
     ends = np.concatenate([[0.0], stops[inside]])
     nexts = np.concatenate([starts[inside], [end]])
-    holes = nexts - ends > GAP_S
+    holes = nexts - ends > ROWS.gap_s
     return [(float(a), float(b)) for a, b in zip(ends[holes], nexts[holes], strict=True)]
 
 
@@ -167,14 +168,14 @@ def usual_times(hours: Hours) -> str:
     if share.sum() == 0:
         return "never on in this week's data"
     seen = share[data_s > 0]
-    if seen.min() > 0.6 * seen.max():
+    if seen.min() > PAGE.every_hour * seen.max():
         return "at all hours" if data_s.all() else "in every hour that has data"
     busiest = np.argsort(-share, kind="stable")
-    n = int(np.searchsorted(np.cumsum(share[busiest]) / share.sum(), 0.8)) + 1
+    n = int(np.searchsorted(np.cumsum(share[busiest]) / share.sum(), PAGE.most_of_use)) + 1
     chosen = np.zeros(24, dtype=bool)
     chosen[busiest[:n]] = True
     stretches = _stretches(chosen)
-    if len(stretches) > 3 or n > 12:  # more than half of the day is no "mostly"
+    if len(stretches) > PAGE.most_stretches or n > PAGE.most_hours:
         busy = int(busiest[0])
         return f"spread over the day, most often {busy:02d}:00–{(busy + 1) % 24:02d}:00"
     words = [f"{a:02d}:00–{b:02d}:00" for a, b in stretches]

@@ -25,6 +25,7 @@ from nilm.simulate.appliances.household import CORE, EXTRAS
 from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.grid import Wander
 from nilm.simulate.schedules import DAY_S, Rows
+from nilm.thresholds import WORLD
 from nilm.timeline import gaps_before, utc
 
 _FIELDS = ("times", "watts", "channels", "step_s", "valid")
@@ -47,8 +48,6 @@ _HEATERS = frozenset(
 )
 _TURN_CYCLES = 9 / 360
 _MIXED = 0.3  # largest share of another appliance's shape
-_LEAST_POWER_FACTOR = 0.45
-_HAS_HEATER_W, _HEATS_W, _MOTOR_W = 1800.0, 1200.0, 200.0
 _DRAWS = 5  # waveforms of each made appliance to choose from
 _EXPONENTS = (-1.0, 0.0, 1.0)  # of the current of a load that is no heater, by the voltage
 
@@ -147,8 +146,8 @@ def parts_of(habits: Habits, waveforms: Path | None, *, seed: int, n_points: int
             parts.append((c, True, watts, resistive))
             continue
         heat = np.zeros_like(watts)
-        if watts.max() > _HAS_HEATER_W:
-            heat = np.where(watts > _HEATS_W, watts - _MOTOR_W, 0.0)
+        if watts.max() > WORLD.has_heater_w:
+            heat = np.where(watts > WORLD.heats_w, watts - WORLD.motor_w, 0.0)
         parts.append((c, False, watts - heat, shape))
         if heat.any():
             parts.append((c, True, heat, resistive))
@@ -218,7 +217,7 @@ def _drawn_shape(kinds: list[FloatArray], voltage_v: FloatArray, rng: np.random.
         turn = rng.uniform(-_TURN_CYCLES, _TURN_CYCLES)
         shape = resample_cycle(shape, len(voltage_v), shift=turn)
         watts = loads.active_w(voltage_v, shape)
-        if watts >= _LEAST_POWER_FACTOR * loads.rms(voltage_v) * loads.rms(shape):
+        if watts >= WORLD.least_power_factor * loads.rms(voltage_v) * loads.rms(shape):
             return shape / watts
 
 

@@ -15,11 +15,11 @@ from nilm.simulate.appliances.household import ALWAYS_ON, HEAT
 from nilm.simulate.habits import parts_of, read_habits
 from nilm.simulate.house import House
 from nilm.simulate.schedules import DAY_S
+from nilm.thresholds import WORLD
 from nilm.timeline import seconds, utc
 
 _HOUR_S = 3_600
 _LEAST_INTERVAL_S = 10.0  # between rows
-_OFF_W = 2.0  # above its floor: a load that draws less is off
 
 
 class Recordable(NamedTuple):
@@ -58,7 +58,7 @@ def house_of_habits(
     parts = parts_of(habits, waveforms, seed=seed, n_points=n_points)
     watts = parts.power_w[np.maximum(held, 0)]
     above = divided(watts).above_w
-    on = above >= _OFF_W
+    on = above >= WORLD.off_w
     floors = watts - above
     peak = np.maximum(np.where(on, above, 0).max(axis=0), 1.0)
     W = np.vstack([floors.mean(axis=0) @ parts.W, parts.W * peak[:, None]])

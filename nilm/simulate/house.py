@@ -18,6 +18,7 @@ from nilm.simulate import loads
 from nilm.simulate.appliances.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.appliances.recorded import recorded_models
 from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
+from nilm.thresholds import INPUT
 from nilm.timeline import gaps_before
 
 TimeArray = NDArray[np.datetime64]
@@ -25,7 +26,6 @@ TimeArray = NDArray[np.datetime64]
 FIRST_WEEK = np.datetime64("2014-12-29")  # Monday of 2015-wk01
 _MAX_DRAWS = 200
 _SIZE_SPREAD = 0.04
-_MAX_APPLIANCES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,9 @@ def simulated_house(
     """
     if seed < 0:
         raise OptionError(f"seed must be at least 0, got {seed}")
-    if not 1 <= n_appliances <= _MAX_APPLIANCES:
+    if not 1 <= n_appliances <= INPUT.most_simulated:
         raise OptionError(
-            f"n_appliances must be 1 (the always-on load) to {_MAX_APPLIANCES}, got {n_appliances}"
+            f"n_appliances must be 1 (the always-on load) to {INPUT.most_simulated}, got {n_appliances}"
         )
     if n_points < 32:
         raise OptionError(f"n_points must be at least 32 to hold the shape of a cycle, got {n_points}")
@@ -121,7 +121,7 @@ def simulated_house(
 def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
     """The first n_appliances of the core, then groups of extras in random order, then copies; sizes vary."""
     models = list(CORE[:n_appliances])
-    spread = np.exp(rng.normal(0, _SIZE_SPREAD, size=_MAX_APPLIANCES))
+    spread = np.exp(rng.normal(0, _SIZE_SPREAD, size=INPUT.most_simulated))
     copy = 1
     while len(models) < n_appliances:
         for g in rng.permutation(len(EXTRAS)):

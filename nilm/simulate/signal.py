@@ -19,11 +19,11 @@ from nilm.simulate.grid import Conditions, Mains
 from nilm.simulate.house import House, TimeArray, activation_factors
 from nilm.simulate.loads import NOMINAL_V
 from nilm.simulate.schedules import runs
+from nilm.thresholds import WORLD
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load
 _INRUSH = {"motor": (4.0, 8.0)}  # kinds with an inrush, and its range over the steady current
 _INRUSH_S = (0.05, 0.12)  # time constants with which it dies away
-_INRUSH_ENDS = 8.0  # time constants after which it is over
 _EXPONENTS = {"resistive heater": 1.0, "dimmed light": 1.0, "electronics": -1.0, "generator": -1.0}
 
 
@@ -81,7 +81,7 @@ class Signal:
         before = self.amplitudes[np.maximum(state - 1, 0)]
         started = (self.amplitudes[state] != 0) & (before == 0)
         age = (time_s - self.switch_s[state])[:, None] / self._inrush_s
-        return np.where(started & (age < _INRUSH_ENDS), 1 + (self.inrush - 1) * np.exp(-age), 1.0)
+        return np.where(started & (age < WORLD.inrush_ends), 1 + (self.inrush - 1) * np.exp(-age), 1.0)
 
     def rms_v(self, time_s: FloatArray) -> FloatArray:
         """(T,) RMS voltage at the meter."""

@@ -14,10 +14,10 @@ from nilm.simulate import loads
 from nilm.simulate.grid import Wander
 from nilm.simulate.house import House
 from nilm.simulate.schedules import DAY_S
+from nilm.thresholds import WORLD
 
 PEAK_W = 2500.0
 _SUN_HOURS = (8.0, 16.0)
-_LEAST = 0.03  # of the peak, below which the inverter sleeps
 
 
 def with_solar(house: House, rng: np.random.Generator) -> tuple[House, FloatArray]:
@@ -28,7 +28,7 @@ def with_solar(house: House, rng: np.random.Generator) -> tuple[House, FloatArra
     height[(seconds % DAY_S / 3600 < rise) | (seconds % DAY_S / 3600 > fall)] = 0
     sky = rng.uniform(0.4, 0.9, size=int(seconds[-1] // DAY_S) + 1)[(seconds // DAY_S).astype(np.int64)]
     sun = np.maximum(height, 0) * (sky + Wander(0.1, rng).at(seconds))
-    up = sun > _LEAST
+    up = sun > WORLD.sleeps_below
     if not up.any():
         raise OptionError(f"solar needs daylight, from {rise:g}:00 UTC on; ask for at least 0.5 days")
     current = -loads.corrected_supply(house.voltage_v, PEAK_W, cusp=0.05, filter_va=60)

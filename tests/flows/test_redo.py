@@ -21,7 +21,7 @@ from nilm.recordings.quality import read_quality
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week, hour_start_s, week_hours
 from nilm.simulate.week import simulate_week
-from nilm.timeline import GAP_S
+from nilm.thresholds import ROWS
 from nilm.week import publish as publish_module
 
 
@@ -92,7 +92,7 @@ def test_the_next_week_leaves_an_earlier_one_current(clean_settings: None) -> No
     place = WeekPaths(settings.data_root, "house_sim", Week(2015, 1), settings.outputs_root)
     _run(place, settings)
     monday_s = place.week.end.timestamp()
-    assert 0.0 < monday_s - (hour_start_s(simulate(week="2015-wk02").hours[0].name) or 0.0) < GAP_S
+    assert 0.0 < monday_s - (hour_start_s(simulate(week="2015-wk02").hours[0].name) or 0.0) < ROWS.gap_s
     assert settings.pipeline(place).why_redo() is None
 
 

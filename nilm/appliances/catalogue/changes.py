@@ -17,7 +17,7 @@ from nilm.appliances.catalogue.records import (
 from nilm.appliances.catalogue.resemblance import telling_words
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import power_words
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.results import CatalogueChanges
 
 _GIVEN = ("analyst", "submeter")  # a name that somebody gave; a description changes with what it describes
@@ -65,7 +65,7 @@ def in_words(sighting: Sighting) -> str:
 
 def differs(active_w: float, was_w: float) -> bool:
     """Whether an appliance's watts are others than they were, by more than `changed_share`."""
-    return abs(active_w - was_w) > THRESHOLDS.changed_share * abs(was_w)
+    return abs(active_w - was_w) > APPLIANCES.changed_share * abs(was_w)
 
 
 def _renamed(sightings: Iterable[Sighting], before: Mapping[str, Sighting]) -> Iterable[str]:

@@ -28,7 +28,7 @@ from nilm.appliances.catalogue.records import (
     WeekRecord,
     gathered,
 )
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.errors import InputFileError, NilmError, OptionError
 from nilm.files import MADE_ANEW, read_json, write_json
 from nilm.recordings.ukdale import Week
@@ -75,11 +75,11 @@ def _own_weeks(path: Path, house: str) -> list[tuple[str, WeekRecord]]:
 def _around(own: Mapping[str, Path], week: str | None) -> list[str]:
     """The weeks whose own record is read: the last ones of all, `week`, and the nearest on both sides."""
     names = sorted((name for name in own if _is_week(name)), key=Week.parse)
-    near = set(names[-THRESHOLDS.recent_weeks :])
+    near = set(names[-APPLIANCES.recent_weeks :])
     if week is not None:
         here = Week.parse(week)
-        near |= set([n for n in names if Week.parse(n) <= here][-THRESHOLDS.recent_weeks - 1 :])
-        near |= set([n for n in names if Week.parse(n) > here][: THRESHOLDS.recent_weeks])
+        near |= set([n for n in names if Week.parse(n) <= here][-APPLIANCES.recent_weeks - 1 :])
+        near |= set([n for n in names if Week.parse(n) > here][: APPLIANCES.recent_weeks])
     return sorted(near, key=Week.parse)
 
 

@@ -25,7 +25,7 @@ from nilm.appliances.catalogue.records import (
 )
 from nilm.appliances.catalogue.resemblance import Model, Past, past_of, same_nats, shape_nats
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.recordings.ukdale import Week
 
 _NO_NAMES: Mapping[str, str] = {}
@@ -93,16 +93,16 @@ def _come_or_gone(catalogue: Catalogue, week: str, now: Mapping[str, Look]) -> l
     came, went = [i for i in now if i not in before], [i for i in before if i not in now]
     stayed = [i for i in now if i in before]
     doubts = [
-        Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], THRESHOLDS.far_apart)
+        Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], APPLIANCES.far_apart)
     ]
     doubts += [
-        Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], THRESHOLDS.alike)
+        Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], APPLIANCES.alike)
     ]
     return doubts + [
         Doubt(kept, old)
         for old in went
         for kept in stayed
-        if _alike(now[kept], before[old], THRESHOLDS.alike)
+        if _alike(now[kept], before[old], APPLIANCES.alike)
     ]
 
 
@@ -124,7 +124,7 @@ def _unlike_itself(look: Look, past: Past, model: Model) -> list[Doubt]:
         OTHER_WAVEFORM: shape_nats(look, past, model),
         OTHER_HABITS: habit_nats(look.habits, past.habits, model.habits),
     }
-    return [Doubt(past.appliance_id, what) for what, nats in against.items() if nats < THRESHOLDS.unlike_nats]
+    return [Doubt(past.appliance_id, what) for what, nats in against.items() if nats < APPLIANCES.unlike_nats]
 
 
 def _known(
@@ -175,7 +175,7 @@ def _rivals(
             bonus = 1e3  # larger than any sum: so it is matched with something
             changed[k] += bonus
         other, value = _best(changed)
-        if (k not in pairs and k not in other) or best - (value - bonus) >= THRESHOLDS.doubt_nats:
+        if (k not in pairs and k not in other) or best - (value - bonus) >= APPLIANCES.doubt_nats:
             continue
         instead = known[other[k]] if k in other else NEW_APPLIANCE
         doubts.setdefault(frozenset((ids[k], instead)), Doubt(ids[k], instead))

@@ -15,7 +15,7 @@ import numpy as np
 from lfm.arrays import FloatArray
 from nilm.appliances.catalogue.habits import Habits
 from nilm.appliances.measures import resample_cycle
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.recordings.ukdale import Week
 
 SUMMARY_POINTS = 64  # of a waveform in a summary: 31 harmonics
@@ -82,8 +82,8 @@ class Wander:
 
     def after(self, before: Look, now: Look) -> "Wander":
         """This with one more step."""
-        size = min(abs(math.log(max(now.size, 1e-9) / max(before.size, 1e-9))), THRESHOLDS.largest_change)
-        shape = min(shape_distance(before.current_a, now.current_a), THRESHOLDS.largest_change)
+        size = min(abs(math.log(max(now.size, 1e-9) / max(before.size, 1e-9))), APPLIANCES.largest_change)
+        shape = min(shape_distance(before.current_a, now.current_a), APPLIANCES.largest_change)
         return Wander(self.changes + 1, self.size_squares + size**2, self.shape_squares + shape**2)
 
 
@@ -127,18 +127,18 @@ class Catalogue:
         """This catalogue with its last weeks in full, and the others in the summaries alone."""
         in_order = sorted(self.weeks, key=Week.parse)
         summaries = dict(self.summaries)
-        for week in in_order[: -THRESHOLDS.recent_weeks]:
+        for week in in_order[: -APPLIANCES.recent_weeks]:
             for s in self.weeks[week].sightings:
                 known = summaries.get(s.appliance_id)
                 summaries[s.appliance_id] = (
                     known.after(week, s) if known else Summary(_compact(s), week, week)
                 )
         latest = sorted(summaries, key=lambda i: (Week.parse(summaries[i].last_week), i))[
-            -THRESHOLDS.most_appliances :
+            -APPLIANCES.most_appliances :
         ]
         return replace(
             self,
-            weeks={week: self.weeks[week] for week in in_order[-THRESHOLDS.recent_weeks :]},
+            weeks={week: self.weeks[week] for week in in_order[-APPLIANCES.recent_weeks :]},
             summaries={i: summaries[i] for i in sorted(latest)},
         )
 

@@ -20,7 +20,7 @@ from lfm.arrays import FloatArray
 from nilm.appliances.catalogue.habits import HabitModel, Habits, habit_nats, log_ratio, pooled
 from nilm.appliances.catalogue.records import Look, Sighting, Wander, shape_distance, unit_shape
 from nilm.appliances.measures import ALWAYS_ON, GENERATOR, HEATER, resample_cycle
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 
 _SMALLEST_A = 1e-6
 # Words of submeters and analysts that say nothing of which appliance it is.
@@ -108,7 +108,7 @@ def past_of(
         shape=weights @ shapes,
         tolerance=_learnt(_unlearnt(last.kind, model), wander, model),
         spread=max(look.spread for look in looks),
-        habits=pooled([look.habits for look in looks[: THRESHOLDS.habit_weeks] if look.habits is not None]),
+        habits=pooled([look.habits for look in looks[: APPLIANCES.habit_weeks] if look.habits is not None]),
         inrush=inrushes[0] if inrushes else None,
         submeters=frozenset(look.submeter for look in looks if look.submeter is not None),
         words=telling_words(called),

@@ -7,11 +7,11 @@ piece speaks most against an appliance is found by `nilm.disaggregate.confidence
 from typing import NamedTuple
 
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.confidence import strongest_doubt
 
 VERY_SURE, LIKELY, GUESS = "very sure", "likely", "a guess"
-_SURE = ((THRESHOLDS.very_sure, VERY_SURE), (THRESHOLDS.likely, LIKELY), (0.0, GUESS))
+_SURE = ((APPLIANCES.very_sure, VERY_SURE), (APPLIANCES.likely, LIKELY), (0.0, GUESS))
 
 
 class Doubt(NamedTuple):

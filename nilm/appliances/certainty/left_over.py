@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import Disaggregation
 
 ONLY_NOISE = "What is left over is only noise: no more than the meter's own, at any time of the week."
@@ -38,14 +38,14 @@ def _when(
     held = part @ on
     share = weight @ on / weight.sum()
     tells = (
-        (share <= THRESHOLDS.part_of_time) & (held >= THRESHOLDS.mostly) & (held >= THRESHOLDS.lift * share)
+        (share <= APPLIANCES.part_of_time) & (held >= APPLIANCES.mostly) & (held >= APPLIANCES.lift * share)
     )
     if tells.any():
         k = int(np.argmax(np.where(tells, held - share, -1.0)))
         return f"It is mostly left over while {names[k]} runs ({_percent(float(held[k]))} of it)", names[k]
     most = np.sort(part)[::-1]
-    n = int(np.searchsorted(np.cumsum(most), THRESHOLDS.mostly)) + 1
-    if n <= THRESHOLDS.moments * len(part):
+    n = int(np.searchsorted(np.cumsum(most), APPLIANCES.mostly)) + 1
+    if n <= APPLIANCES.moments * len(part):
         return f"Half of it is left over in {n} of {len(part)} readings", ""
     return "It is left over all week", ""
 
@@ -55,12 +55,12 @@ def _looks(left: FloatArray, weight: FloatArray, who: str) -> str:
     slow = _running_median(left)
     size = float(np.percentile(np.abs(slow), 95))
     subject = f"the power of {who}" if who else f"something of about {power_words(max(size, 1.0))}"
-    if float(weight @ np.abs(slow)) < THRESHOLDS.mostly * float(weight @ np.abs(left)):
+    if float(weight @ np.abs(slow)) < APPLIANCES.mostly * float(weight @ np.abs(left)):
         return "it jumps from reading to reading, as where something switches within one"
     sign = float(weight @ left) / float(weight @ np.abs(left))
-    if sign < -THRESHOLDS.one_sided:
+    if sign < -APPLIANCES.one_sided:
         return f"as if {subject} were counted too high" if who else "more is explained than was metered"
-    if not who and float((np.abs(slow) < THRESHOLDS.not_there * size).mean()) >= THRESHOLDS.mostly_off:
+    if not who and float((np.abs(slow) < APPLIANCES.not_there * size).mean()) >= APPLIANCES.mostly_off:
         return f"as if {subject} came and went"
     if who:
         return f"as if {subject} varied by about {power_words(max(size, 1.0))}"
@@ -69,7 +69,7 @@ def _looks(left: FloatArray, weight: FloatArray, who: str) -> str:
 
 def _running_median(values: FloatArray) -> FloatArray:
     """(N,) the median of each value and its neighbours."""
-    width = THRESHOLDS.smoothed_readings
+    width = APPLIANCES.smoothed_readings
     if len(values) < width:
         return values
     padded = np.pad(values, width // 2, mode="edge")

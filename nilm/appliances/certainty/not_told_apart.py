@@ -12,7 +12,7 @@ import numpy as np
 from lfm import Pdc
 from lfm.arrays import FloatArray
 from nilm.appliances.inrush import Start, start_apart
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.disaggregate.evidence import EVIDENCE
 
@@ -65,7 +65,7 @@ def telling_pairs(found: Disaggregation, duration_s: FloatArray | None = None) -
     Everything else runs only while such a feature runs.
     """
     share = np.average(found.solution.Z, axis=0, weights=duration_s)
-    steady = set(np.flatnonzero(share >= THRESHOLDS.always_on_share).tolist())
+    steady = set(np.flatnonzero(share >= APPLIANCES.always_on_share).tolist())
     return [(i, j, pdc) for i, j, pdc in found.diagnosis.dependencies if not {i, j} & steady]
 
 
@@ -81,24 +81,24 @@ def _alike(found: Disaggregation, duration_s: FloatArray | None) -> list[Bond]:
     bonds = []
     for i in range(len(W)):
         for j in range(i + 1, len(W)):
-            if max(share[i], share[j]) >= THRESHOLDS.always_on_share:
+            if max(share[i], share[j]) >= APPLIANCES.always_on_share:
                 continue
             apart = float(np.linalg.norm(W[i] - W[j])) / max(length[i], length[j])
             spread = float(np.hypot(drift[i] * length[i], drift[j] * length[j])) / max(length[i], length[j])
             both, either = lasts_s @ (on[:, i] & on[:, j]), lasts_s @ (on[:, i] | on[:, j])
             if i >= first_varying:
-                if cosine[i, j] > THRESHOLDS.same_shape:
+                if cosine[i, j] > APPLIANCES.same_shape:
                     bonds.append(Bond(i, j, VARY))
-            elif apart <= THRESHOLDS.same_waveform:
+            elif apart <= APPLIANCES.same_waveform:
                 bonds.append(Bond(i, j, SAME))
             elif (
                 j < first_varying
                 and both == 0
-                and cosine[i, j] > THRESHOLDS.same_shape
-                and apart <= min(THRESHOLDS.drifts * spread, THRESHOLDS.most_drift)
+                and cosine[i, j] > APPLIANCES.same_shape
+                and apart <= min(APPLIANCES.drifts * spread, APPLIANCES.most_drift)
             ):
                 bonds.append(Bond(i, j, DRIFT))
-            elif both >= THRESHOLDS.together * either > 0:
+            elif both >= APPLIANCES.together * either > 0:
                 bonds.append(Bond(i, j, TOGETHER))
     return bonds
 
@@ -112,7 +112,7 @@ def _mixed_up(found: Disaggregation, telling: Sequence[tuple[int, int, Pdc]]) ->
     Z = found.solution.Z
     pairs = [(i, j) for i, j, _ in telling]
     bonds = []
-    for k in np.flatnonzero(found.hop.support < THRESHOLDS.sure_support).tolist():
+    for k in np.flatnonzero(found.hop.support < APPLIANCES.sure_support).tolist():
         partners = [i + j - k for i, j in pairs if k in (i, j)]
         if partners:
             other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))

@@ -22,11 +22,9 @@ from nilm.appliances.certainty.not_told_apart import (
 )
 from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
 from nilm.appliances.inrush import Start
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Certainty, NotToldApart
-
-MAX_SENTENCES = 12  # a page lists this many dependencies, the most telling first
-
 
 _WHY = {
     SAME: "they draw nearly the same current, so nothing says which of them ran",
@@ -59,9 +57,9 @@ def certainty_in_words(
         key=lambda pair: (len({pair[0], pair[1]} & in_doubt) < 2, pair[2] is Pdc.DISJOINT, pair[:2]),
     )
     sentences = [_dependency_words(i, j, pdc, names) for i, j, pdc in pairs]
-    more = len(sentences) - MAX_SENTENCES
+    more = len(sentences) - APPLIANCES.most_sentences
     if more > 0:
-        sentences = [*sentences[:MAX_SENTENCES], f"and {more} more pairs of this kind"]
+        sentences = [*sentences[: APPLIANCES.most_sentences], f"and {more} more pairs of this kind"]
     alike = {(bond.i, bond.j) for group in groups for bond in group.bonds if bond.why in (SAME, DRIFT)}
     settle = [
         _settling_words(i, j, pdc, names, alike=(i, j) in alike)
@@ -85,7 +83,7 @@ def certainty_in_words(
         dependencies=tuple(sentences),
         indistinguishable=tuple(tuple(appliance_ids[k] for k in group.members) for group in groups),
         not_told_apart=tuple(_sum_of(group, appliance_ids, energy) for group in groups),
-        would_settle=tuple(dict.fromkeys(settle))[:MAX_SENTENCES],
+        would_settle=tuple(dict.fromkeys(settle))[: APPLIANCES.most_sentences],
         residual_before=hopped.residual_before,
         residual_after=hopped.residual_after,
         relative_residual=hopped.relative_residual,

@@ -15,12 +15,8 @@ from scipy.sparse.linalg import spsolve
 
 from lfm import Solution
 from lfm.arrays import FloatArray
-from nilm.disaggregate.sun.generator import METER_W, Generator
-
-DRIFT = 0.01  # share of an appliance's size by which its activations differ
-SAME_EDGE = 0.03  # relative difference across the shape of two switches of one appliance
-ROUNDS, TAIL = 15, 2.0  # of the fit; what is so many spreads off loses weight (Cauchy)
-BESIDE = 2  # rows before and after a switch whose steps say what the sun's own step was
+from nilm.disaggregate.sun.generator import Generator
+from nilm.thresholds import SUN
 
 
 def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.bool_]) -> FloatArray:
@@ -34,7 +30,7 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     level = np.bincount(segment, weights=along) / rows
     means = np.add.reduceat(generator.without(X), first, axis=0) / rows[:, None]
     by_day = generator.daylight[first]
-    meter = METER_W / abs(generator.watts)
+    meter = SUN.meter_w / abs(generator.watts)
     step, step_error = _loads_step(along, generator)
 
     S = len(first)
@@ -44,7 +40,7 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     seen = np.where(switched, step[first[later]], 0.0)
     doubt = np.where(switched, np.hypot(step_error, meter), meter)
     state, _ = _alike(means, generator.quiet_a)
-    kind, sign = _alike(means[later] - means[later - 1], generator.quiet_a, relative=SAME_EDGE)
+    kind, sign = _alike(means[later] - means[later - 1], generator.quiet_a, relative=SUN.same_edge)
     # Unknowns: the level of each segment, of each state, and the step of each kind of switch.
     ties = csc_array(
         vstack(
@@ -56,7 +52,7 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
         )
     )
     wanted = np.concatenate([seen, np.zeros(S + len(later))])
-    drift = DRIFT * np.abs(seen)
+    drift = SUN.drift * np.abs(seen)
     spread = np.concatenate([doubt, np.full(S, meter), np.hypot(meter, drift)])
     known = np.flatnonzero(~by_day)
     unknown = np.setdiff1d(np.arange(ties.shape[1]), known)
@@ -80,7 +76,7 @@ def completed(solution: Solution, X: FloatArray, generator: Generator) -> tuple[
     """
     along = X @ generator.shape
     Z = solution.Z.astype(np.float64)
-    meter = METER_W / abs(generator.watts)
+    meter = SUN.meter_w / abs(generator.watts)
     night = ~generator.daylight
     step, step_error = _loads_step(along, generator)
     change = np.diff(Z, axis=0, prepend=Z[:1])
@@ -88,7 +84,7 @@ def completed(solution: Solution, X: FloatArray, generator: Generator) -> tuple[
     wanted = np.concatenate([along[night], step[by_day]])
     doubt = np.where(np.arange(len(wanted)) < np.count_nonzero(night), meter, np.hypot(meter, step_error))
     A = csc_array(np.concatenate([Z[night], change[by_day]]))
-    x = _fitted(A, wanted, np.hypot(doubt, DRIFT * np.abs(wanted)))
+    x = _fitted(A, wanted, np.hypot(doubt, SUN.drift * np.abs(wanted)))
     a = along - Z @ x
     a[night | (a < meter)] = 0.0
     return Solution(solution.Z, generator.without(solution.W) + np.outer(x, generator.shape)), a
@@ -114,8 +110,8 @@ def _loads_step(along: FloatArray, generator: Generator) -> tuple[FloatArray, fl
     """
     step = np.diff(along, prepend=along[:1])
     still = ~generator.switch
-    beside = np.ones(2 * BESIDE + 1)
-    beside[BESIDE] = 0
+    beside = np.ones(2 * SUN.beside + 1)
+    beside[SUN.beside] = 0
     n_beside = np.maximum(np.convolve(still, beside, "same"), 1)
     left = step - np.convolve(step * still, beside, "same") / n_beside
     return left, 1.4826 * float(np.median(np.abs(left[still & generator.daylight])))
@@ -158,8 +154,8 @@ def _fitted(A: csc_array, wanted: FloatArray, spread: FloatArray) -> FloatArray:
     """The x with A x = wanted by least squares, where what is many spreads off loses weight."""
     weight = 1 / spread**2
     held = 1e-9 * float(weight.mean()) * eye_array(A.shape[1], format="csc")  # what nothing decides is 0
-    for _ in range(ROUNDS):
+    for _ in range(SUN.rounds):
         weighted = A.multiply(weight[:, None]).tocsc()
         x = spsolve((A.T @ weighted + held).tocsc(), weighted.T @ wanted)
-        weight = 1 / (spread**2 + ((wanted - A @ x) / TAIL) ** 2)
+        weight = 1 / (spread**2 + ((wanted - A @ x) / SUN.tail) ** 2)
     return np.asarray(x, dtype=np.float64)

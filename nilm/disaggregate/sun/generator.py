@@ -11,18 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray
-
-METER_W = 5.0  # a change from row to row that is neither noise
-LEAST_STEP = 0.004  # nor, as a share of the power along s, what the voltage does to loads
-LARGEST_STEP_W = 50.0  # one cloud must not outvote the rest of the week when the shape is measured
-IN_PHASE = 0.03  # share of a change that may lie across the voltage before the shape is known
-QUIET, LEAST_QUIET_A = 4.0, 0.006  # a switch is a change across s of so many typical ones, RMS amperes
-WINDOW, IN_WINDOW = 21, 4  # rows, and steps in them that make daylight
-BRIDGED = 45  # rows without a step that a day may have
-LEAST_ROWS = 60  # of daylight in one piece: no appliance settles as long
-LEAST_SHARE = 0.5  # of the quiet rows of such a day that have a step
-NIGHT_SHARE = 0.05  # of all rows: without a night nobody knows what zero is
-LOWEST = 5  # percentile of the power that stands for its least: a reading or two may be wrong
+from nilm.thresholds import SUN
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +35,16 @@ class Generator:
         return int(np.count_nonzero(self.switch[1:] & ~switches[1:]))
 
 
-def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) -> Generator | None:
+def find_generator(
+    X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray, *, interval_s: float = 120
+) -> Generator | None:
     """The generator in the rows X (N, D) amperes, voltage_v (D,), gap_before (N,); None where there is none.
 
-    Only what varies for hours is one: a feed-in that is on or off is an appliance like others.
+    `interval_s` is the usual time from row to row. Only what varies for hours is a generator: a feed-in that
+    is on or off is an appliance like others.
     """
-    if len(X) < LEAST_ROWS:
+    least_rows = round(SUN.least_s / interval_s)
+    if len(X) < max(least_rows, 2):
         return None
     changes = np.diff(X, axis=0, prepend=X[:1])
     follows = ~gap_before
@@ -59,30 +52,30 @@ def find_generator(X: FloatArray, voltage_v: FloatArray, gap_before: BoolArray) 
     along, across = _parts(changes, unit)
     limit = _quiet_limit(across[follows])
     watts = float(np.linalg.norm(voltage_v)) / len(unit)
-    steps = follows & (across < limit + IN_PHASE * np.abs(along) / np.sqrt(len(unit)))
+    steps = follows & (across < limit + SUN.in_phase * np.abs(along) / np.sqrt(len(unit)))
     steps &= _moves(along, X @ unit, watts)
-    if not _days(steps, follows & (across < limit)):
+    if not _days(steps, follows & (across < limit), interval_s):
         return None
     for _ in range(3):
         beside = steps & np.roll(steps, 1) & np.roll(steps, -1)  # the sun moves on; a heater steps once
-        if np.count_nonzero(beside) < LEAST_ROWS // 2:
+        if np.count_nonzero(beside) < max(least_rows // 2, 1):
             return None
-        unit = _direction(changes[beside], LARGEST_STEP_W / watts)
+        unit = _direction(changes[beside], SUN.largest_step_w / watts)
         along, across = _parts(changes, unit)
         limit = _quiet_limit(across[follows])
         quiet = follows & (across < limit)
         steps = quiet & _moves(along, X @ unit, watts)
     if unit @ voltage_v > 0:
         unit = -unit
-    days = _days(steps, quiet)
+    days = _days(steps, quiet, interval_s)
     daylight = np.zeros(len(X), dtype=np.bool_)
     for first, last in days:
         daylight[first:last] = True
-    if not days or np.count_nonzero(~daylight) < NIGHT_SHARE * len(X):
+    if not days or np.count_nonzero(~daylight) < SUN.night_share * len(X):
         return None
     power_w = X @ voltage_v / len(voltage_v)
-    by_day, by_night = (np.percentile(power_w[rows], LOWEST) for rows in (daylight, ~daylight))
-    if by_day > by_night - METER_W:
+    by_day, by_night = (np.percentile(power_w[rows], SUN.lowest_percentile) for rows in (daylight, ~daylight))
+    if by_day > by_night - SUN.meter_w:
         return None  # it varies all day, but the meter never sees less than at night: it consumes
     size = float(np.linalg.norm(voltage_v))
     across_v = np.sqrt(
@@ -100,31 +93,32 @@ def _parts(changes: FloatArray, unit: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _quiet_limit(across: FloatArray) -> float:
-    return max(QUIET * float(np.median(across)), LEAST_QUIET_A) if len(across) else LEAST_QUIET_A
+    return max(SUN.quiet * float(np.median(across)), SUN.least_quiet_a) if len(across) else SUN.least_quiet_a
 
 
 def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
     """Where a change along the shape is more than noise and more than what the voltage does."""
-    return np.asarray(np.abs(along) * watts > np.maximum(METER_W, LEAST_STEP * np.abs(level) * watts))
+    return np.asarray(np.abs(along) * watts > np.maximum(SUN.meter_w, SUN.least_step * np.abs(level) * watts))
 
 
-def _days(steps: BoolArray, quiet: BoolArray) -> list[tuple[int, int]]:
+def _days(steps: BoolArray, quiet: BoolArray, interval_s: float) -> list[tuple[int, int]]:
     """(first, last) step of each long stretch in which most quiet rows have one; at `last` it is over.
 
     Where a switch lies just before the first step or just after the last, the sun may have come or gone with
     it, so the day is taken to reach there.
     """
-    crowded = np.convolve(steps, np.ones(WINDOW), "same") >= IN_WINDOW
+    window = max(round(SUN.window_s / interval_s), 1)
+    crowded = np.convolve(steps, np.ones(window), "same") >= SUN.in_window * window
     rows = np.flatnonzero(crowded & steps)
     if not len(rows):
         return []
-    cuts = 1 + np.flatnonzero(np.diff(rows) > BRIDGED)
+    cuts = 1 + np.flatnonzero(np.diff(rows) > SUN.bridged_s / interval_s)
     found = []
     for part in np.split(rows, cuts):
         first, last = int(part[0]), int(part[-1])
         here = slice(first, last + 1)
-        usual = np.count_nonzero(steps[here]) >= LEAST_SHARE * np.count_nonzero(quiet[here])
-        if last - first < LEAST_ROWS or not usual:
+        usual = np.count_nonzero(steps[here]) >= SUN.least_share * np.count_nonzero(quiet[here])
+        if last - first < round(SUN.least_s / interval_s) or not usual:
             continue
         while first > 1 and not quiet[first - 1]:
             first -= 1

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
+from nilm.thresholds import SWITCHES
 
 FRAME_S = 0.256  # a FLAC frame of 4,096 samples: a window that starts with one needs no other
-SETTLE_S = 1.0  # an inrush is over by then; changes that follow within it belong to the same switch
-EDGE_OF_FILE_S = 0.1  # too short for a row of its own
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ def switches(change_s: FloatArray) -> NDArray[np.int64]:
     """Which of these changes (C,), in order, begin a switch; the others belong to the one before them."""
     firsts: list[int] = []
     for n, time_s in enumerate(change_s.tolist()):
-        if not firsts or time_s - change_s[firsts[-1]] > SETTLE_S:
+        if not firsts or time_s - change_s[firsts[-1]] > SWITCHES.settle_s:
             firsts.append(n)
     return np.array(firsts, dtype=np.int64)
 
@@ -45,14 +44,14 @@ def cut_into_rows(
     the time before it. Where no window of `window_s` at a grid instant keeps clear of both switches, one row
     is measured in the middle, at the start of a FLAC frame where the time is long enough.
     """
-    inside = switch_s[(switch_s > EDGE_OF_FILE_S) & (switch_s < length_s - EDGE_OF_FILE_S)]
+    inside = switch_s[(switch_s > SWITCHES.edge_of_file_s) & (switch_s < length_s - SWITCHES.edge_of_file_s)]
     rows = [
         row
         for begin_s, end_s in zip([0.0, *inside], [*inside, length_s], strict=True)
         for row in _rows_between(
             begin_s,
             end_s,
-            settled_s=begin_s + SETTLE_S if begin_s > 0 else 0.0,
+            settled_s=begin_s + SWITCHES.settle_s if begin_s > 0 else 0.0,
             grid=(first_grid_s, interval_s),
             window_s=window_s,
         )

@@ -18,27 +18,9 @@ from nilm.recordings.adaptive.stretches import switches
 from nilm.recordings.adaptive.wander import Wander
 from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.ukdale import Calibration
+from nilm.thresholds import ROWS, SWITCHES
 
 Read = Callable[[IntArray, int], FloatArray]  # first samples (R,), how many → samples (R, S, 2)
-
-PIECE_EDGES = 2.56  # a piece of this many edge_s is read whole: at 0.1 s a FLAC frame, decoded anyway
-TAIL_CYCLES = 2  # read after the look that ends a piece: an inrush that begins in it is seen at its largest
-NO_MAINS_V = 50.0  # RMS; below, there is nothing to compare
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What counts as a difference: the root of the squares of the first three, as RMS of the current."""
-
-    least_a: float = 0.035  # 8 W of a heater: less is no appliance that anybody looks for
-    noise: float = 4.0  # times the noise of the two looks
-    share: float = 0.001  # of the current: what the mains' slow wander makes of it in ten seconds
-    # Instead of `noise` for a change from which what is usual is taken: what is left of noise is white, of
-    # 128 points, and its RMS never doubles.
-    white_noise: float = 2.0
-
-
-LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -70,7 +52,7 @@ class _Looks:
         self._index: dict[int, int] = {}
         self._taken: list[probes.Probes] = []
         seen = self.at(grid)
-        self._wander = Wander(grid, _vectors(seen), seen.volts >= NO_MAINS_V)
+        self._wander = Wander(grid, _vectors(seen), seen.volts >= ROWS.least_v)
 
     def at(self, position: IntArray) -> probes.Probes:
         """The looks at these samples, taken now if they are new."""
@@ -97,7 +79,7 @@ class _Looks:
         change = _vectors(b) - _vectors(a)
         limit, noise = _limits(a, b)
         over = self._wander.stands_out(left, right, change, limit=limit, noise=noise)
-        on_a, on_b = a.volts >= NO_MAINS_V, b.volts >= NO_MAINS_V
+        on_a, on_b = a.volts >= ROWS.least_v, b.volts >= ROWS.least_v
         return np.where(on_a & on_b, over, np.where(on_a | on_b, np.inf, 0.0))
 
 
@@ -116,8 +98,8 @@ def _limits(a: probes.Probes, b: probes.Probes) -> tuple[FloatArray, FloatArray]
 
 def difference_limits(rms_a: FloatArray, noise_a: FloatArray | float = 0.0) -> tuple[FloatArray, FloatArray]:
     """What counts as a difference beside a current and noise of these RMS, and beside what is usual."""
-    limit = np.sqrt(LIMITS.least_a**2 + (LIMITS.noise * noise_a) ** 2 + (LIMITS.share * rms_a) ** 2)
-    return limit, np.hypot(LIMITS.white_noise * noise_a, LIMITS.share * rms_a)
+    limit = np.sqrt(SWITCHES.least_a**2 + (SWITCHES.noise * noise_a) ** 2 + (SWITCHES.share * rms_a) ** 2)
+    return limit, np.hypot(SWITCHES.white_noise * noise_a, SWITCHES.share * rms_a)
 
 
 def _joined(parts: list[probes.Probes]) -> probes.Probes:
@@ -145,7 +127,7 @@ def find_switches(
     found = find_changes(
         grid,
         looks.difference,
-        piece=round(PIECE_EDGES * edge_s * rate_hz),
+        piece=round(SWITCHES.piece_edges * edge_s * rate_hz),
         max_looks=max_reads,
         unit=BLOCK,
     )
@@ -176,7 +158,7 @@ def _timed_changes(
     changes = []
     for n, (left, right) in enumerate(pieces.tolist()):
         samples = read(pieces[n, :1], right - left)[0]
-        if min(a.volts[n], b.volts[n]) < NO_MAINS_V:
+        if min(a.volts[n], b.volts[n]) < ROWS.least_v:
             at = left + _mains_change(samples[:, 0] * calibration.volts_per_sample, rate_hz // 50)
             changes.append(_Change(at / rate_hz, at / rate_hz, 0.0, False, left, right))
             continue
@@ -185,7 +167,9 @@ def _timed_changes(
         period = length / max(round(length * float(a.hz[n] + b.hz[n]) / 2 / rate_hz), 1)
         known = period, before[n], after[n], limits[n]
         first, n_unsteady, peak = probes.departure(samples, crossing, *known)
-        if not 0 <= first < (right - left) / period - TAIL_CYCLES - 1:  # it goes on after the second look
+        if (
+            not 0 <= first < (right - left) / period - SWITCHES.tail_cycles - 1
+        ):  # it goes on after the second look
             samples = read(pieces[n, :1], tails[n] - left)[0]
             first, n_unsteady, peak = probes.departure(samples, crossing, *known)
         first = first if first >= 0 else int(length / period / 2)
@@ -205,14 +189,14 @@ def _timed_changes(
 
 def piece_ends(pieces: IntArray, rate_hz: int, end: int) -> IntArray:
     """(C,) how far each piece (C, 2) is read at most: the second look, and some cycles after it."""
-    after = probes.probe_samples(rate_hz) + TAIL_CYCLES * rate_hz // 50
+    after = probes.probe_samples(rate_hz) + SWITCHES.tail_cycles * rate_hz // 50
     return np.asarray(np.minimum(pieces[:, 1] + after, end), dtype=np.int64)
 
 
 def _mains_change(volts: FloatArray, cycle: int) -> int:
     """The sample at which the mains came or went: where a cycle's RMS is first not like the first one's."""
     rms = np.sqrt(np.mean(volts[: len(volts) // cycle * cycle].reshape(-1, cycle) ** 2, axis=1))
-    there = rms >= NO_MAINS_V
+    there = rms >= ROWS.least_v
     changed = np.flatnonzero(there != there[0])
     return int(changed[0]) * cycle if len(changed) else len(volts) // 2
 

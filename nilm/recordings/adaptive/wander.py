@@ -9,29 +9,12 @@ another waveform.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-
-
-@dataclass(frozen=True)
-class Usual:
-    """What is called usual; found by trial on simulated days (docs/decisions/0221-wander-is-no-switch.md)."""
-
-    around: int = 18  # looks before and after that are compared: three minutes each way
-    lags: tuple[int, ...] = (2, 3, 5)  # looks between which changes are taken; the lag with the least counts
-    # The share of changes that are smaller. What switches on and off moves at most half of the looks that are
-    # so far apart, what wanders nearly all.
-    share: float = 0.3
-    deviation: float = 0.385  # the standard deviations within which this share of normal changes lies
-    times: float = 5.5  # standard deviations that are usual
-    fewest: int = 8  # changes to learn from
-
-
-USUAL = Usual()
+from nilm.thresholds import SWITCHES
 
 
 class Wander:
@@ -43,7 +26,7 @@ class Wander:
         self._step = float(np.median(np.diff(grid))) if len(grid) > 1 else 1.0
         self._changes = [
             ((states[lag:] - states[:-lag]) / math.sqrt(lag), sound[lag:] & sound[:-lag])
-            for lag in USUAL.lags
+            for lag in SWITCHES.lags
             if len(states) > lag
         ]
 
@@ -60,14 +43,14 @@ class Wander:
         large = np.flatnonzero(over > 1)  # for the others it does not matter what is usual
         at = np.searchsorted(self._grid, left, side="right") - 1
         # A random walk: in a part of the time between two looks it goes the root of that part.
-        deviations = USUAL.times * np.sqrt(np.minimum((right - left) / self._step, 1.0))
+        deviations = SWITCHES.times * np.sqrt(np.minimum((right - left) / self._step, 1.0))
         if len(large):
             usual = np.min([self._spread(change[large], at[large], lag) for lag in self._changes], axis=0)
             over[large] = size[large] / np.hypot(limit[large], deviations[large] * usual)
         rest = large[over[large] <= 1]
         for lagged, sound in self._changes if len(rest) else ():
             most = change[rest], at[rest], lagged, sound, deviations[rest], noise[rest]
-            clearest = _clearest(*most, USUAL.around, USUAL.fewest)
+            clearest = _clearest(*most, SWITCHES.around, SWITCHES.fewest)
             along = np.abs(np.sum(clearest * change[rest], axis=1))
             usual = deviations[rest] * self._spread(clearest, at[rest], (lagged, sound))
             over[rest] = np.maximum(over[rest], along / np.hypot(noise[rest], usual))
@@ -75,8 +58,8 @@ class Wander:
 
     def _spread(self, direction: FloatArray, at: IntArray, lag: tuple[FloatArray, BoolArray]) -> FloatArray:
         """(n,) the standard deviation of the changes around each look `at` (n,), along its direction."""
-        spread = _quantile(direction, at, *lag, USUAL.around, USUAL.share, USUAL.fewest)
-        return np.asarray(spread / USUAL.deviation)
+        spread = _quantile(direction, at, *lag, SWITCHES.around, SWITCHES.usual_share, SWITCHES.fewest)
+        return np.asarray(spread / SWITCHES.deviation)
 
 
 @compiled

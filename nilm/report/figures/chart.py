@@ -15,11 +15,11 @@ import numpy as np
 from markupsafe import Markup
 
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import PAGE
 from nilm.report.figures.palette import Style, style_of
 from nilm.report.when import Window, binned
 from nilm.results import WeekResult
 
-MOST_LAYERS = 8  # more would share hues, and no eye follows more layers
 BIN_S = 120
 _BOKEH_FILES = ("bokeh.min.js", "bokeh-api.min.js")
 
@@ -42,7 +42,7 @@ class Layer:
 
 def own_layers(n: int) -> int:
     """How many of `n` appliances get a layer of their own; the others share one, unless it is only one."""
-    return n if n <= MOST_LAYERS + 1 else MOST_LAYERS
+    return n if n <= PAGE.most_layers + 1 else PAGE.most_layers
 
 
 def power_layers(result: WeekResult) -> list[Layer]:

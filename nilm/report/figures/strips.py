@@ -16,7 +16,7 @@ from nilm.report.figures.palette import style_of
 from nilm.report.text import words
 from nilm.report.when import DAY_S, Hours, Timed, Window
 from nilm.results import Appliance
-from nilm.timeline import GAP_S
+from nilm.thresholds import ROWS
 
 _CELL, _LEFT, _TOP = 12, 44, 14
 _STRIP = 40  # height of a strip of power, in units of its viewBox
@@ -143,7 +143,7 @@ def on_stretches(on: NDArray[np.uint8], result: Timed, window: Window) -> list[t
     if not len(ones):
         return []
     stop = start + result.duration_s
-    follows = (np.diff(ones) == 1) & (start[ones[1:]] - stop[ones[:-1]] <= GAP_S)
+    follows = (np.diff(ones) == 1) & (start[ones[1:]] - stop[ones[:-1]] <= ROWS.gap_s)
     first = ones[np.concatenate([[True], ~follows])]
     last = ones[np.concatenate([~follows, [True]])]
     end = window.days * DAY_S

@@ -9,9 +9,8 @@ from lfm.arrays import FloatArray
 from nilm.appliances.activations import activations_per_day
 from nilm.appliances.measures import ALWAYS_ON
 from nilm.appliances.naming import duration_words
-from nilm.appliances.thresholds import THRESHOLDS as OF_APPLIANCES
+from nilm.appliances.thresholds import APPLIANCES, PAGE
 from nilm.report.text import words
-from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import Hours, Window
 from nilm.results import Appliance
 
@@ -22,11 +21,11 @@ _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the eveni
 def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
     """Its power as an analyst says it: one level, a few levels, or the range in which it varies."""
     levels = sorted(abs(level) for level in appliance.levels_w)
-    if 1 < len(levels) <= THRESHOLDS.most_levels:
+    if 1 < len(levels) <= PAGE.most_levels:
         listed = ", ".join(words.decimals(level, 0) for level in levels)
         return f"{_NUMBERS[len(levels)]} levels: {listed}\u00a0W"
     low, usual, high = power_range(appliance, duration_s)
-    if high - low <= THRESHOLDS.steady * usual:
+    if high - low <= PAGE.steady * usual:
         when = "all the time" if appliance.kind == ALWAYS_ON else "while it runs"
         return f"about {words.watts_text(abs(appliance.active_w))} {when}"
     if high < 1:  # a few seconds of much, and a trace for hours
@@ -55,7 +54,7 @@ def start_said(appliance: Appliance) -> str:
     """How it starts, in words; empty where no start was seen."""
     if appliance.inrush is None or appliance.inrush_s is None:
         return ""
-    if appliance.inrush < OF_APPLIANCES.inrush_noticed:
+    if appliance.inrush < APPLIANCES.inrush_noticed:
         return "starts softly"
     lasts_s = max(appliance.inrush_s, 0.1)
     return f"starts with {appliance.inrush:.1f} times its current for {lasts_s:.1f}\u00a0s"
@@ -65,13 +64,13 @@ def part_of_day(hours: Hours) -> str:
     """The six hours of the day that hold most of its energy, in words; empty where none stands out."""
     energy = np.abs(hours.energy_wh).sum(axis=0).reshape(4, 6).sum(axis=1)
     busiest = int(np.argmax(energy))
-    return _PARTS_OF_DAY[busiest] if energy[busiest] > THRESHOLDS.part_share * energy.sum() > 0 else ""
+    return _PARTS_OF_DAY[busiest] if energy[busiest] > PAGE.part_share * energy.sum() > 0 else ""
 
 
 def how_often(appliance: Appliance, observed_s: float) -> str:
     """How often it runs, ", about 14 times a day"; empty where the number of its runs says as much."""
     per_day = activations_per_day(appliance.activations, observed_s)
-    return f", about {per_day:.0f} times a day" if per_day >= THRESHOLDS.often_a_day else ""
+    return f", about {per_day:.0f} times a day" if per_day >= PAGE.often_a_day else ""
 
 
 def run_lengths(appliance: Appliance, window: Window) -> str:
@@ -81,7 +80,7 @@ def run_lengths(appliance: Appliance, window: Window) -> str:
     lengths = [run.duration_s for run in appliance.activations]
     typical, longest = float(np.median(lengths)), int(np.argmax(lengths))
     said = f"typically {duration_words(typical)}"
-    if lengths[longest] <= THRESHOLDS.odd_length * typical or len(lengths) < THRESHOLDS.least_runs:
+    if lengths[longest] <= PAGE.odd_length * typical or len(lengths) < PAGE.least_runs:
         return said
     start = words.day(appliance.activations[longest].start_utc, "%a %-d %b %H:%M", window.zone)
     return f"{said}; the longest {duration_words(lengths[longest])}, from {start}"

@@ -13,8 +13,8 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from nilm.appliances.certainty.doubts import GUESS, LIKELY, sure_word
+from nilm.appliances.thresholds import PAGE
 from nilm.report.text import words
-from nilm.report.thresholds import THRESHOLDS
 from nilm.report.when import DAY_S, Window
 from nilm.results import Appliance, Certainty, Quality, WeekResult
 
@@ -40,7 +40,7 @@ def explained_words(result: WeekResult) -> Markup:
 def counted_too_much(result: WeekResult) -> bool:
     """Whether the appliances add up to more than the meter counted, beyond noise."""
     share = explained_share(result)
-    return share is not None and share > 1 + THRESHOLDS.noise_over
+    return share is not None and share > 1 + PAGE.noise_over
 
 
 def span(result: WeekResult, window: Window) -> str:
@@ -150,7 +150,7 @@ def cautions(result: WeekResult) -> list[Markup]:
     found = []
     # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
     passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / 3.6e6
-    if -result.unexplained_kwh > THRESHOLDS.most_over * passed_kwh:
+    if -result.unexplained_kwh > PAGE.most_over * passed_kwh:
         found.append(
             Markup(
                 "The appliances found add up to {} more than the meter counted. The split between them is "
@@ -158,10 +158,7 @@ def cautions(result: WeekResult) -> list[Markup]:
             ).format(words.fixed(-result.unexplained_kwh, 1, "kWh"))
         )
     certainty = result.certainty
-    much = (
-        certainty.left_over > THRESHOLDS.much_left_over
-        or certainty.relative_residual > THRESHOLDS.much_current_left
-    )
+    much = certainty.left_over > PAGE.much_left_over or certainty.relative_residual > PAGE.much_current_left
     if certainty.at_noise_floor is False and much:
         left = Markup(
             "{} of the current is left over, more than the meter's noise: something in the house is not "
@@ -175,7 +172,7 @@ def cautions(result: WeekResult) -> list[Markup]:
                 words.listed([_doubt(a) for a in doubts(result) if _is_guess(a)][:3]),
             )
         )
-    if result.quality.coverage < THRESHOLDS.least_coverage:
+    if result.quality.coverage < PAGE.least_coverage:
         found.append(
             Markup("Only {} of the expected data is there; totals are of that part alone.").format(
                 words.percent(result.quality.coverage, 0)
@@ -209,13 +206,13 @@ def _doubtful_share(result: WeekResult) -> float:
 
 def _is_guess(appliance: Appliance) -> bool:
     if appliance.sure is None:
-        return appliance.support < THRESHOLDS.least_support
+        return appliance.support < PAGE.least_support
     return sure_word(appliance.sure) == GUESS
 
 
 def much_in_doubt(result: WeekResult) -> bool:
     """Whether so much is in doubt that the page must open with it."""
-    return _doubtful_share(result) > THRESHOLDS.much_doubt
+    return _doubtful_share(result) > PAGE.much_doubt
 
 
 class SharedDoubt(NamedTuple):
@@ -231,7 +228,7 @@ class SharedDoubt(NamedTuple):
 def shared_doubt(result: WeekResult) -> SharedDoubt:
     """The doubt that most appliances share, if enough of them do."""
     said = Counter((a.doubt, a.would_settle) for a in result.appliances if a.doubt)
-    if not said or said.most_common(1)[0][1] < THRESHOLDS.repeated_doubt:
+    if not said or said.most_common(1)[0][1] < PAGE.repeated_doubt:
         return SharedDoubt()
     return SharedDoubt(*said.most_common(1)[0])
 

@@ -13,12 +13,12 @@ from markupsafe import Markup, escape
 
 from nilm.appliances.certainty.doubts import VERY_SURE, sure_word
 from nilm.appliances.naming import duration_words
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 _SUPPORT = (
-    (THRESHOLDS.sure_support, VERY_SURE),
+    (APPLIANCES.sure_support, VERY_SURE),
     (0.8, "fairly sure"),
     (0.5, "more likely than not"),
     (0.0, "unsure"),

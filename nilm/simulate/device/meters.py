@@ -19,6 +19,7 @@ from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.house import House
 from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal
+from nilm.thresholds import WORLD
 
 # UK-DALE's house 1: full scale is 408 V and 106 A.
 VOLTS_PER_ADC_STEP = 1.90101491444e-07
@@ -26,7 +27,6 @@ AMPS_PER_ADC_STEP = 4.9224284384e-08
 CHANNEL_S = 6
 MAINS_S = 1
 _PIECE = 2**20  # bytes copied at a time
-LOST_SHARE = 0.005  # of a submeter's readings that the radio never delivered
 
 CALIBRATION_CFG = f"""[Calibration]
 volts_per_adc_step = {VOLTS_PER_ADC_STEP!r}
@@ -76,7 +76,7 @@ def write_meters(folder: Path, signal: Signal, week: Week, rng: np.random.Genera
     for channel, name in labels.items():
         parts = [k for k, m in enumerate(house.machines) if m.replace(" ", "_") == name]
         power = np.rint(watts[:, parts].sum(axis=1) if channel > 1 else watts.sum(axis=1)).astype(np.int64)
-        heard = rng.random(len(second)) >= LOST_SHARE
+        heard = rng.random(len(second)) >= WORLD.lost_share
         lines = [
             f"{start + s} {w}" for s, w in zip(second[heard].astype(np.int64), power[heard], strict=True)
         ]

@@ -20,13 +20,13 @@ from nilm.simulate.device.windows import windows_read
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.grid import Conditions
 from nilm.simulate.signal import Signal
+from nilm.thresholds import WORLD
 
 RATE_HZ = 16_000
 _BLOCK_S = 30.0  # of a continuous recording in memory at a time
 
 _LATE_S = 1200
 _OVERLAP_S = 600
-_OUTAGE_S = (1170, 1770)
 _TOO_LOUD = 1.5
 _OFFSET = 0.02
 _WRONG_RATE_HZ = 8_000
@@ -93,7 +93,7 @@ class Recorder:
         volts, amps = self.signal.samples(start_s, n_samples, rate_hz)
         if FaultKind.OUTAGE in faults:
             second = (start_s + np.arange(n_samples) / rate_hz) % HOUR_S
-            dead = (second >= _OUTAGE_S[0]) & (second < _OUTAGE_S[1])
+            dead = (second >= WORLD.outage_s[0]) & (second < WORLD.outage_s[1])
             volts[dead] = amps[dead] = 0
         noise = self._noise(hour, low, high)
         channels = np.column_stack(

@@ -12,6 +12,7 @@ from lfm.equivalence.hermite import (
     _coordinates,
     _determinant_modulo,
     _extended_gcd,
+    _insert,
     _some_minors,
     row_lattice,
 )
@@ -43,6 +44,23 @@ def test_the_index_is_the_gcd_of_all_minors(seed: int) -> None:
     assert lattice.coordinates is not None
     distinct = {tuple(row) for row in lattice.coordinates @ H}
     assert distinct == {tuple(row) for row in Z}
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=150, deadline=None)
+def test_rows_of_any_whole_numbers_join_the_lattice_of_a_basis(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(1, 4))
+    rows = rng.integers(-9, 10, size=(3, K))
+    basis = [12 * row for row in np.eye(K, dtype=np.int64).astype(object)]
+    for row in rows:
+        _insert(basis, row.astype(object))
+    H = np.array(basis, dtype=object).astype(np.int64)
+    assert np.array_equal(H, np.triu(H))
+    everything = np.vstack([12 * np.eye(K, dtype=np.int64), rows])
+    minors = [round(np.linalg.det(everything[list(c)])) for c in itertools.combinations(range(K + 3), K)]
+    assert abs(math.prod(np.diag(H).tolist())) == math.gcd(*minors)
+    np.testing.assert_allclose(np.mod(everything @ np.linalg.inv(H) + 0.5, 1), 0.5, atol=1e-9)
 
 
 def test_a_large_index_of_a_square_matrix_is_its_determinant() -> None:

@@ -4,7 +4,17 @@ import math
 import numpy as np
 import pytest
 
-from lfm import InvalidInputError, NotEquivalentError, Pdc, Solution, diagnose, transform
+from lfm import (
+    InvalidInputError,
+    NotEquivalentError,
+    Pdc,
+    Solution,
+    diagnose,
+    enumerate_candidates,
+    transform,
+)
+from lfm.equivalence.counting import BaseCount
+from lfm.equivalence.identifiability import _verdict
 from lfm.synthetic import blocks, constrained_states, hierarchy, with_bias
 
 
@@ -31,6 +41,8 @@ def test_one_pdc_makes_three_solutions(pdc: Pdc) -> None:
     assert verdict.n_equivalent_at_most == 3
     assert verdict.identifiable is False
     assert verdict.dependencies == ((1, 4, pdc),)
+    assert not verdict.full_rows
+    assert verdict.reason.startswith("3 equivalent solutions")
 
 
 @pytest.mark.parametrize("K", [2, 3, 6, 11])
@@ -155,3 +167,28 @@ def test_errata_e4_the_papers_flips_are_not_binary_and_ours_are(i: int, j: int) 
 def test_bad_shapes_are_named() -> None:
     with pytest.raises(InvalidInputError, match="W has 3 rows and Z has 2 columns"):
         diagnose(np.eye(2), np.ones((3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("exact", "max_nodes", "words"),
+    [
+        (True, 10**6, "5 equivalent solutions"),
+        (False, 10**6, "at least 5 and at most 9 equivalent solutions"),
+        (True, 3, "at least 5 equivalent solutions"),
+        (False, 3, "at least 5 equivalent solutions"),
+    ],
+)
+def test_a_number_is_called_exact_only_if_neither_the_count_nor_the_search_was_cut_short(
+    exact: bool, max_nodes: int, words: str
+) -> None:
+    candidates = enumerate_candidates(_full_rows(6), max_nodes=max_nodes)
+    identifiable, reason = _verdict((), candidates, BaseCount(5, exact, 5 if exact else 9), None, 6)
+    assert identifiable is False
+    assert reason.startswith(words)
+
+
+def test_a_rank_below_k_is_named_with_its_columns() -> None:
+    Z = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]])
+    verdict = diagnose(Z, np.eye(4))
+    assert verdict.identifiable is False
+    assert verdict.reason.startswith("rank(Z) = 2 < K: column 2 = column 0 + column 1; column 3 = ")

@@ -14,7 +14,7 @@ from lfm.equivalence.lattice import (
     _reduced_basis,
     short_vectors,
 )
-from lfm.equivalence.thresholds import BUDGETS
+from lfm.thresholds import EQUIVALENCE
 
 
 @given(st.integers(0, 10_000))
@@ -149,7 +149,7 @@ def test_rows_are_decided_at_the_level_of_their_first_entry(monkeypatch: pytest.
     assert first.tolist() == [0, 0, 3, 5]  # none at level 0, which is the last
     assert early.tolist() == [[0, 3, 0], [0, 1, 1], [0, 2, 2], [0, 0, 1], [0, 0, 2]]
     assert its_weights.tolist() == [1, 2, 3, 5, 4]
-    monkeypatch.setattr("lfm.equivalence.lattice.BUDGETS", BUDGETS._replace(early_per_level=1))
+    monkeypatch.setattr("lfm.equivalence.lattice.EQUIVALENCE", EQUIVALENCE._replace(early_per_level=1))
     early, first, its_weights = _early_rows(rows, weights)
     assert first.tolist() == [0, 0, 1, 2]
     assert its_weights.tolist() == [1, 5]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lfm import RankDeficientError
 from lfm.equivalence.ranks import (
     Dependence,
+    _solve_exactly,
     check_independent,
     column_dependences,
     distinct_rows,
@@ -46,7 +47,7 @@ def test_distinct_rows_with_their_counts_are_z_in_another_order() -> None:
 @pytest.mark.parametrize(
     ("Z", "message"),
     [
-        ([[1, 0], [1, 0], [0, 0]], "column 1 is zero"),
+        ([[1, 0], [1, 0], [0, 0]], r"rank\(Z\) = 1 < K = 2: column 1 is zero"),
         ([[1, 1], [0, 0], [1, 1]], "columns 0 and 1 are equal"),
         ([[1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 0, 1]], r"column 2 = column 0 \+ column 1"),
         ([[1, 1, 0]], "N = 1 rows and K = 3"),
@@ -91,3 +92,20 @@ def test_a_relation_is_written_with_its_signs_and_fractions() -> None:
     assert (
         str(Dependence(3, ((1, Fraction(1)),))) == "columns 1 and 3 are equal (features always on together)"
     )
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_equations_are_solved_in_fractions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, right = rng.integers(-4, 5, size=(4, 4)), rng.integers(-9, 10, size=4)
+    if round(np.linalg.det(matrix)):
+        x = _solve_exactly(matrix, right)
+        assert [sum(int(a) * b for a, b in zip(row, x, strict=True)) for row in matrix] == right.tolist()
+
+
+def test_a_column_that_is_half_a_sum_of_others_is_named() -> None:
+    """Three columns of which each row has two, and their half sum, which is always on."""
+    Z = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]] * 2)
+    half = Fraction(1, 2)
+    assert column_dependences(Z) == [Dependence(3, ((0, half), (1, half), (2, half)))]

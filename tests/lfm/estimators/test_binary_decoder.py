@@ -140,13 +140,15 @@ def test_the_paper_s_images_are_exact_after_the_hop(K, n_pdc):
 @pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
 def test_noise_is_exact_for_the_values_of_the_spiked_model(N, D, scale):
     """Squares (s² + Nσ²)(s² + Dσ²)/s² and what is left outside give σ² and the energy that leans on them."""
-    variance, signal = 0.3 * scale, np.array([40.0, 12.0, 5.0]) * 900 * scale
+    variance = 0.3 * scale
+    weak = 1.5 * np.sqrt(N * D) * variance  # the SVD sees no signal below a third less
+    signal = np.array([36_000 * scale, 10_800 * scale, weak])
     squares = (signal + N * variance) * (signal + D * variance) / signal
     leaning = float(np.sum(N * D * variance**2 / signal))
     outside = variance * (N - 3) * (D - 3) - leaning
     found, taken = _noise(squares, outside, N, D)
-    assert found == pytest.approx(variance, rel=1e-4)
-    assert taken == pytest.approx(leaning, rel=1e-3)
+    assert found == pytest.approx(variance, rel=1e-8)
+    assert taken == pytest.approx(leaning, rel=1e-6)
     assert _noise(squares, 0.0, 3, D) == (0.0, 0.0)  # no direction is left to measure noise in
 
 
@@ -160,17 +162,18 @@ def search(X, K, seed=0):
     return _Search(X, K, 100, np.random.default_rng(seed), Rounds(None))
 
 
-def test_the_floor_is_what_noise_leaves_inside_and_a_little_more():
+@pytest.mark.parametrize(("K", "N", "noise"), [(5, 150, 0.4), (8, 40, 0.05)])
+def test_the_floor_is_what_noise_leaves_inside_and_a_little_more(K, N, noise):
     inside, floors = [], []
     for seed in range(20):
-        data = images(5, 150, 0, seed, noise=0.4)
-        one = search(data.X, 5)
-        assert one.r == 5
+        data = images(K, N, 0, seed, noise=noise)
+        one = search(data.X, K)
+        assert one.r == K
         Z = data.truth.Z.astype(float)
         inside.append(np.sum((one.Y - Z @ np.linalg.lstsq(Z, one.Y)[0]) ** 2))
         floors.append(one.floor)
     assert np.all(np.array(inside) <= floors)
-    spread = 0.4**2 * np.sqrt(2 * 145 * 5)  # of a sum of so many squares of the noise
+    spread = noise**2 * np.sqrt(2 * (N - K) * K)  # of a sum of so many squares of the noise
     # Six, less what more of the noise lies in the leading directions than `_noise` knows to second order.
     assert 4 < (np.mean(floors) - np.mean(inside)) / spread < 6.5
 

@@ -225,3 +225,15 @@ def test_a_feature_that_one_row_needs_alone_stays_and_another_row_may_share_it()
         update_all_rows(state, X[rows], 0.8, np.random.default_rng(1))
         np.testing.assert_array_equal(state.Z[:, 0], np.isin(rows, [0, 1]))
         np.testing.assert_array_equal(state.Z[:, 1], Z[rows, 1])
+
+
+def test_a_feature_that_was_taken_first_goes_when_others_explain_the_row_better():
+    """A wide feature gains most by itself, 1.02; four narrow ones explain (1, 1, 1, 1), and it goes."""
+    first = np.vstack([np.full(4, 0.3), np.eye(4)])
+    x = np.ones(4)
+    linear = (first @ x - 0.5 * np.sum(first**2, axis=1))[None]
+    Z = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], dtype=np.uint8)  # row 1 gives even odds to row 0
+    ones = Z.sum(axis=0, dtype=np.int64)
+    _update_rows(Z, np.repeat(linear, 2, axis=0), -(first @ first.T), ones, np.zeros(5), np.array([0]))
+    assert Z[0].tolist() == [0, 1, 1, 1, 1]
+    assert ones.tolist() == [1, 2, 2, 2, 2]

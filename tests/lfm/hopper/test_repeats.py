@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from lfm.hopper.repeats import _group, agreed_features, group_means, majority, repeated_rows
-from lfm.hopper.thresholds import THRESHOLDS
 from lfm.synthetic import constrained_states
+from lfm.thresholds import HOPPER
 
 
 def _recurring(
@@ -39,7 +39,7 @@ def test_nothing_is_said_where_noise_cannot_be_told_from_signal() -> None:
 
 def test_rows_that_hardly_recur_are_given_up() -> None:
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((THRESHOLDS.max_groups + 1, 2)) @ rng.standard_normal((2, 5))
+    X = rng.standard_normal((HOPPER.max_groups + 1, 2)) @ rng.standard_normal((2, 5))
     assert repeated_rows(X, 2) is None
 
 

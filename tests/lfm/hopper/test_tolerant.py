@@ -45,7 +45,7 @@ def test_no_tolerance_ends_lower_than_what_comes_back() -> None:
     priors = [GaussianW(1.0), BernoulliZ(0.01)]
     found = objective(hop_tolerantly(start, X=X, priors=priors).solution, X, priors)
     assert found <= objective(hop(start, priors=priors, X=X).solution, X, priors)
-    for share in tolerant.THRESHOLDS.tolerances:
+    for share in tolerant.HOPPER.tolerances:
         near = tolerant.enumerate_candidates(start.Z, max_nonbinarity=int(share * start.N))
         one = hop(start, priors=priors, candidates=near, X=X).solution
         assert found <= objective(one, X, priors) * (1 + 1e-9)
@@ -63,8 +63,8 @@ def test_where_nothing_is_wrong_the_strict_hop_is_kept() -> None:
 
 def test_a_tolerance_with_too_many_candidates_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     start, X, _ = flipped(0, 0.01)
-    few = tolerant.THRESHOLDS._replace(tolerant_nodes=1)
-    monkeypatch.setattr(tolerant, "THRESHOLDS", few)
+    few = tolerant.HOPPER._replace(tolerant_nodes=1)
+    monkeypatch.setattr(tolerant, "HOPPER", few)
     found = hop_tolerantly(start, X=X, priors=[GaussianW(1.0)])
     strict = hop(start, X=X, priors=[GaussianW(1.0)])
     np.testing.assert_array_equal(found.solution.Z, strict.solution.Z)

@@ -2,9 +2,6 @@ import numpy as np
 import pytest
 
 from lfm.shapes.amplitudes import (
-    _PULL,
-    LOW_SHARE,
-    SMALL,
     Above,
     _changes,
     _eliminate,
@@ -13,6 +10,7 @@ from lfm.shapes.amplitudes import (
     find_base,
     solve_amplitudes,
 )
+from lfm.switching.thresholds import SHAPES as LIMITS
 
 RNG = np.random.default_rng(0)
 SHAPES = np.array([[1.0, 0.0, 0.0], [0.98, 0.199, 0.0], [0.6, 0.0, 0.8]])
@@ -47,7 +45,7 @@ def test_the_base_is_found_from_a_wrong_guess_and_lies_at_a_low_quantile_of_ever
     base = find_base(Y, SHAPES, np.zeros(N, bool), changes(true), Y.mean(axis=0))
     assert np.linalg.norm(base - BASE) < 3
     found = solve_amplitudes(Y, SHAPES, np.zeros(N, bool), changes(true), base)
-    assert np.abs(np.quantile(found, LOW_SHARE, axis=0)).max() < 3
+    assert np.abs(np.quantile(found, LIMITS.low_share, axis=0)).max() < 3
 
 
 def test_rows_that_no_shape_explains_do_not_bend_the_base() -> None:
@@ -138,7 +136,7 @@ def test_changes_are_weighed_by_the_price_and_less_than_nothing_is_punished() ->
     expected = 2 / (1 + change**2)
     expected[[0, 2]] = 0
     np.testing.assert_allclose(weight, expected)
-    slope = SMALL * ((1 - LOW_SHARE) / LOW_SHARE + 1)
+    slope = LIMITS.small_nats * ((1 - LIMITS.low_share) / LIMITS.low_share + 1)
     penalty = np.full((4, 3), 1e-6)
     penalty[0, 1] += slope / 2
     penalty[1, 0] += slope / 0.3
@@ -163,7 +161,7 @@ def test_a_base_is_what_the_sizes_leave_of_the_mean_row() -> None:
     trust = 1 / (1 + left / max(6.0, 20 * np.median(left)))
     np.testing.assert_allclose(problem.trust, trust)
     share = trust / trust.sum()
-    np.testing.assert_allclose((1 + _PULL) * base, share @ (Y - found @ SHAPES) + _PULL * start)
+    np.testing.assert_allclose((1 + LIMITS.pull) * base, share @ (Y - found @ SHAPES) + LIMITS.pull * start)
     np.testing.assert_allclose(found, problem.sizes(changes(true), first, base=base), atol=1e-9)
 
 

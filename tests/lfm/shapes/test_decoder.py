@@ -55,6 +55,18 @@ def test_the_most_shapes_that_may_be_kept_are_kept() -> None:
     assert len(ShapeDecoder(n_components=2).fit(X).components_) == 2
 
 
+@pytest.mark.parametrize("rare", range(3))
+def test_of_too_many_shapes_those_stay_that_changed_most(rare: int) -> None:
+    rng = np.random.default_rng(4)
+    X, shapes, sizes = record(rng)
+    others = [k for k in range(3) if k != rare]
+    X -= 0.9 * np.outer(sizes[:, rare], shapes[rare])  # a tenth of it is left,
+    X += 9 * sizes[:, others] @ shapes[others]  # and the others are ten times as large
+    found = ShapeDecoder(n_components=2).fit(X).components_
+    cosine = np.abs(shapes @ found.T).max(axis=1)
+    assert np.flatnonzero(cosine > 0.999).tolist() == others
+
+
 def test_the_certificate_holds_for_noise_and_not_for_what_is_left_over() -> None:
     rng = np.random.default_rng(3)
     quiet = ShapeDecoder().fit(2.0 + 0.1 * rng.standard_normal((500, D)))

@@ -5,6 +5,7 @@ import pytest
 
 from lfm import split_track
 from lfm.shapes import parts as parts_module
+from lfm.switching.thresholds import SHAPES
 
 N = 2000
 NO_GAPS = np.zeros(N, dtype=bool)
@@ -40,7 +41,7 @@ def price(left: np.ndarray, gap_before: np.ndarray) -> float:
     """The price of a track by its definition: Σ log(1 + Δ²) + λ Σ log(1 + a²)(1 + κ[a < 0])."""
     total = 0.0
     for t, level in enumerate(left):
-        total += parts_module._LEVEL * np.log(1 + level**2) * (1 + parts_module._BELOW * (level < 0))
+        total += SHAPES.level_nats * np.log(1 + level**2) * (1 + SHAPES.below * (level < 0))
         if t and not gap_before[t]:
             total += np.log(1 + (level - left[t - 1]) ** 2)
     return total
@@ -56,10 +57,10 @@ def test_the_states_of_a_part_are_the_cheapest_of_all(seed: int) -> None:
 
     def whole_price(state: np.ndarray) -> float:
         switches = np.count_nonzero(np.diff(state)[~gaps[1:]])
-        return price(left - size * state, gaps) + parts_module._SWITCH * switches
+        return price(left - size * state, gaps) + SHAPES.switch_nats * switches
 
     every = [np.array(state) for state in itertools.product((0, 1), repeat=9)]
-    found = parts_module._viterbi(left, size, gaps)
+    found = parts_module._states(left, size, gaps)
     assert whole_price(found.astype(int)) == pytest.approx(min(whole_price(state) for state in every))
 
 
@@ -79,19 +80,19 @@ def test_sizes_that_recur_are_those_that_counting_finds(seed: int) -> None:
     steps = np.concatenate(
         [rng.uniform(0, 400, 150), rng.normal(60, 0.4, 30), rng.normal(200, 1, 40), rng.normal(64, 0.4, 20)]
     )
-    size = np.sort(steps[steps > parts_module._LEAST_STEPS])
+    size = np.sort(steps[steps > SHAPES.least_steps])
     speaks = []
     for one in size:
-        half = max(parts_module._NARROW_STEPS, parts_module._NARROW * one)
-        wide = parts_module._WIDE
+        half = max(SHAPES.narrow_steps, SHAPES.narrow * one)
+        wide = SHAPES.wide
         n = np.count_nonzero((size >= one - half) & (size <= one + half))
         around = np.count_nonzero((size >= one / wide) & (size <= one * wide)) - n
         e = (around + 1) * 2 * half / (one * (wide - 1 / wide))
         speaks.append(n * np.log(n / e) - (n - e) if n > e else 0.0)
     expected: list[float] = []
     for i in np.argsort(-np.array(speaks), kind="stable"):
-        clear = speaks[i] >= parts_module._PEAK and len(expected) < parts_module._TRIES
-        if clear and all(abs(np.log(size[i] / other)) > parts_module._APART for other in expected):
+        clear = speaks[i] >= SHAPES.peak_nats and len(expected) < SHAPES.tries
+        if clear and all(abs(np.log(size[i] / other)) > SHAPES.apart for other in expected):
             expected.append(size[i])
     assert parts_module._recurring(steps) == pytest.approx(expected)
     assert {round(found, -1) for found in expected} >= {60, 200}
@@ -106,8 +107,8 @@ def test_a_new_part_is_priced_by_its_switches_and_its_size() -> None:
     cost, size, state = found
     assert size == pytest.approx(40, abs=0.5)
     switches = np.count_nonzero(np.diff(state.astype(int)))
-    timed = parts_module._SWITCH + np.log(400 / switches)
+    timed = SHAPES.switch_nats + np.log(400 / switches)
     rest = price(left - size * state, np.zeros(400, bool))
-    assert cost == pytest.approx(rest + timed * switches + parts_module._SIZE)
+    assert cost == pytest.approx(rest + timed * switches + SHAPES.size_nats)
     once = np.repeat([0.0, 40.0], 200)  # a change that never comes back is no part
     assert parts_module._new_part(once, np.zeros(400, bool)) is None

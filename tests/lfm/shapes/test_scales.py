@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from lfm import split_scales
 from lfm.shapes.scales import _without_pauses, find_valley
@@ -66,8 +67,45 @@ def test_a_valley_lies_where_two_equal_energies_meet_and_its_depth_says_how_far_
     assert depths[1] > 2 * depths[0]
 
 
-def test_a_valley_may_not_leave_less_than_a_fiftieth_of_the_energy_on_a_side() -> None:
+def test_a_level_with_hardly_any_energy_is_no_scale_of_its_own() -> None:
     track = np.full(5000, 400.0)
     for n, found in ((1, False), (100, True)):
         track[:n] = 20_000.0
         assert (len(split_scales(track, np.ones(5000), resolution=5, pause=0)) == 2) == found
+
+
+ALONE = 0.1 / (0.25 * np.sqrt(2 * np.pi))  # share of a level's energy in its bin, after smoothing
+
+
+@pytest.mark.parametrize("low_share", [0.5, 0.2, 0.8])
+def test_between_two_single_levels_the_depth_is_that_of_the_lower_peak(low_share: float) -> None:
+    """An empty valley counts as holding 0.003 of the energy in each bin."""
+    track = np.where(T < N / 2, 50.0, 5000.0)
+    duration = np.where(T < N / 2, low_share / 50, (1 - low_share) / 5000)
+    valley = find_valley(track, duration, resolution=5)
+    assert valley is not None
+    assert valley.depth == pytest.approx(min(low_share, 1 - low_share) * ALONE / 0.003, rel=0.02)
+    assert 150 < valley.level < 1700  # far from both
+
+
+def test_a_few_small_rows_beside_a_large_load_are_no_scale_of_their_own() -> None:
+    track = np.full(5000, 4000.0)
+    for n_small, n_parts in ((300, 1), (4900, 2)):  # with 0.1% of the energy, with a third of it
+        track[:n_small] = 40.0
+        assert len(split_scales(track, np.ones(5000), resolution=5, pause=0)) == n_parts
+
+
+def test_the_valley_of_two_equal_peaks_lies_in_their_middle() -> None:
+    middle, spread = np.log(5) + 4, norm.ppf((np.arange(20_000) + 0.5) / 20_000) / 2
+    level = np.exp(middle + np.concatenate([spread - 1.2, spread + 1.2]))
+    valley = find_valley(level, 1 / level, resolution=5)
+    assert valley is not None
+    assert np.log(valley.level) == pytest.approx(middle, abs=0.051)  # half a bin
+
+
+def test_a_part_is_divided_again_as_often_as_is_asked() -> None:
+    kinds = [T % 3 == 0, T % 3 == 1]
+    track = np.select(kinds, [30.0, 600.0], 12_000.0)
+    duration = np.select(kinds, [0.5, 0.3], 0.2) / track  # these shares of the energy
+    for times, n_parts in ((0, 1), (1, 2), (2, 3)):
+        assert len(split_scales(track, duration, resolution=5, pause=0, times=times)) == n_parts

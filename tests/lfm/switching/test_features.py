@@ -176,3 +176,21 @@ def test_types_beyond_those_that_relations_know_say_nothing_about_who_is_on():
     common = states.mean[np.argmax(states.rows)]
     on = np.linalg.lstsq(whole[0].T, common - whole[1])[0]
     np.testing.assert_allclose(start, common - np.rint(on[:2]) @ found, atol=1e-6)
+
+
+def test_an_edge_that_is_a_difference_switches_one_feature_on_and_the_other_off():
+    a, b, level = np.array([200.0, 0.0]), np.array([10.0, 90.0]), np.array([5.0, 5.0])
+    types = EdgeTypes(
+        np.array([a, b, a - b]),
+        np.full(3, 1e-3),
+        np.array([9, 8, 2]),
+        np.array([-1, 2, 2]),  # b is on, then a instead, then b again
+        np.array([1, 1, -1]),
+        n_candidates=3,
+    )
+    states = States(np.array([0, 1, 0]), np.array([level + b, level + a]), np.array([10.0, 50.0]))
+    found, start = starting_features(
+        types, find_relations(types), np.uint64(0b011), states, a + b, np.array([False, True, True])
+    )
+    np.testing.assert_allclose(found, [a, b])
+    np.testing.assert_allclose(start, level)

@@ -3,7 +3,6 @@ import pytest
 
 from lfm import Solution
 from nilm.disaggregate.estimate import (
-    LEAST_CHANGE_A,
     fit_estimator,
     independent,
     warmer,
@@ -19,7 +18,7 @@ X = observe(HOUSE, noise_a=0.02, rng=np.random.default_rng(0))
 
 def test_currents_are_signed_so_meibp_is_refused_in_words() -> None:
     with pytest.raises(OptionError, match=r"meibp cannot explain this data.*negative"):
-        fit_estimator(X, HOUSE.gap_before, "meibp", 4, 0, None, [], least_change_a=LEAST_CHANGE_A)
+        fit_estimator(X, HOUSE.gap_before, "meibp", 4, 0, None, [], least_change_a=0.02)
 
 
 def test_features_that_the_data_cannot_separate_are_joined_at_the_same_product() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from nilm.appliances.thresholds import PAGE
 from nilm.errors import InputFileError
-from nilm.report.index import PAGE_WEEKS, render_house, render_index, years_of
+from nilm.report.index import render_house, render_index, years_of
 from nilm.report.summary import read_summary, week_summary
 from nilm.report.troubles import (
     FAILED_FILE,
@@ -148,18 +149,18 @@ def test_pages_hold_half_a_year_and_each_year_has_its_own(tmp_path: Path, week: 
         folder.mkdir(parents=True)
         (folder / "summary.json").write_text(json.dumps(summary | {"week": name}), encoding="utf-8")
         (folder / "report.html").write_text("x", encoding="utf-8")
-        if n == PAGE_WEEKS - 1:
+        if n == PAGE.weeks_shown - 1:
             assert years_of(tmp_path, "house_sim") == []
     assert years_of(tmp_path, "house_sim") == [2014, 2015]
 
     last, year = render_house(tmp_path, "house_sim"), render_house(tmp_path, "house_sim", 2014)
-    assert [name for name in names if f'href="{name}/' in last] == names[-PAGE_WEEKS:]
+    assert [name for name in names if f'href="{name}/' in last] == names[-PAGE.weeks_shown :]
     assert [name for name in names if f'href="{name}/' in year] == names[:12]
     assert 'href="2014.html"' in last
     assert 'href="index.html"' in year
     assert "nothing to compare with" in year
     index = render_index(tmp_path)
-    assert index.count('/report.html">2') == PAGE_WEEKS + 1  # and the last one once more
+    assert index.count('/report.html">2') == PAGE.weeks_shown + 1  # and the last one once more
     assert re.search(rf"house_sim: .*\b{len(names)}\b", index)
 
 

@@ -16,7 +16,8 @@ from nilm.recordings.ukdale import (
     read_mains,
 )
 from nilm.simulate import Conditions, Fault, FaultKind, SimulatedWeek, simulate_week, truth_path
-from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, LOST_SHARE, VOLTS_PER_ADC_STEP
+from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP
+from nilm.thresholds import WORLD
 
 MONDAY_S = 1_419_811_200  # 2014-12-29 00:00 UTC, the start of 2015-wk01
 THREE_HOURS = 0.125
@@ -129,7 +130,7 @@ def test_submeters_agree_with_the_truth_at_its_rows(written, truth) -> None:
         np.testing.assert_allclose(series.values[at[heard], 0], expected, rtol=0.03, atol=0.5)
         steps = np.diff(series.time_s)
         assert set(steps % 6) == {0.0}
-        assert np.mean(steps > 6) == pytest.approx(LOST_SHARE, abs=0.01)
+        assert np.mean(steps > 6) == pytest.approx(WORLD.lost_share, abs=0.01)
 
 
 def test_energy_of_the_mains_is_the_sum_of_the_submeters_and_the_standby(written, truth) -> None:

@@ -16,7 +16,7 @@ from nilm.appliances.catalogue import (
     write_catalogue,
 )
 from nilm.appliances.catalogue.habits import N_BINS
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week
 
@@ -46,7 +46,7 @@ def keep_own_records(folder: Path, catalogue: Catalogue) -> None:
 
 def test_the_file_round_trips_and_equal_catalogues_give_equal_bytes(tmp_path: Path) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.json"
-    write_catalogue(a, catalogue_of(THRESHOLDS.recent_weeks + 3))
+    write_catalogue(a, catalogue_of(APPLIANCES.recent_weeks + 3))
     read = read_catalogue(a, "house_1")
     write_catalogue(b, read)
     assert a.read_bytes() == b.read_bytes()
@@ -73,7 +73,7 @@ def test_a_catalogue_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 
 def test_a_lost_catalogue_is_gathered_from_the_weeks(tmp_path: Path) -> None:
-    kept = catalogue_of(THRESHOLDS.recent_weeks + 3)
+    kept = catalogue_of(APPLIANCES.recent_weeks + 3)
     keep_own_records(tmp_path / "solutions", kept)
     write_catalogue(tmp_path / "kept.json", kept)
     gathered = read_catalogue(tmp_path / "none.json", "house_1", solutions_folder=tmp_path / "solutions")
@@ -82,7 +82,7 @@ def test_a_lost_catalogue_is_gathered_from_the_weeks(tmp_path: Path) -> None:
 
 
 def test_an_old_week_is_made_again_beside_the_weeks_it_had_around_it(tmp_path: Path) -> None:
-    kept = catalogue_of(4 * THRESHOLDS.recent_weeks)
+    kept = catalogue_of(4 * APPLIANCES.recent_weeks)
     keep_own_records(tmp_path / "solutions", kept)
     write_catalogue(tmp_path / "c.json", kept)
     around = read_catalogue(
@@ -90,7 +90,7 @@ def test_an_old_week_is_made_again_beside_the_weeks_it_had_around_it(tmp_path: P
     )
     assert {"2015-wk02", "2015-wk03", "2015-wk04"} <= set(around.weeks)
     assert around.before("2015-wk03").keys() == {"A07"}
-    assert len(around.weeks) < 4 * THRESHOLDS.recent_weeks
+    assert len(around.weeks) < 4 * APPLIANCES.recent_weeks
 
 
 def test_another_houses_catalogue_is_refused(tmp_path: Path) -> None:

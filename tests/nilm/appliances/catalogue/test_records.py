@@ -3,7 +3,7 @@ import numpy as np
 from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, identify
 from nilm.appliances.catalogue.files import catalogue_json
 from nilm.appliances.catalogue.records import shape_distance
-from nilm.appliances.thresholds import THRESHOLDS
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.files import canonical_json
 from nilm.recordings.ukdale import Week
 from nilm.simulate.house import simulated_house
@@ -31,7 +31,7 @@ def size(catalogue: Catalogue) -> int:
 
 def test_a_year_of_weeks_takes_no_more_room_than_three_months() -> None:
     quarter, year = after(13), after(52)
-    assert len(year.weeks) == THRESHOLDS.recent_weeks
+    assert len(year.weeks) == APPLIANCES.recent_weeks
     assert set(year.summaries) == {f"A{k:02d}" for k in range(1, 9)}
     assert size(year) < 1.01 * size(quarter)
 
@@ -39,13 +39,13 @@ def test_a_year_of_weeks_takes_no_more_room_than_three_months() -> None:
 def test_the_number_of_summaries_is_bounded_and_no_id_is_given_twice() -> None:
     catalogue, week, looks = Catalogue("house_1"), Week.parse("2015-wk01"), []
     rng = np.random.default_rng(0)
-    for _ in range(THRESHOLDS.recent_weeks + THRESHOLDS.most_appliances // 50 + 2):
+    for _ in range(APPLIANCES.recent_weeks + APPLIANCES.most_appliances // 50 + 2):
         looks = [Look("mixed", 1.0, rng.standard_normal(64)) for _ in range(50)]
         found = identify(catalogue, str(week), looks, solution="s", energy_kwh=[1.0] * 50)
         sightings = tuple(Sighting(i, i, look) for i, look in zip(found.ids, looks, strict=True))
         catalogue = catalogue.with_week(str(week), WeekRecord("s", sightings)).bounded()
         week = week.next
-    assert len(catalogue.summaries) == THRESHOLDS.most_appliances
+    assert len(catalogue.summaries) == APPLIANCES.most_appliances
     given = [int(s.appliance_id[1:]) for s in catalogue.weeks[str(week.previous)].sightings]
     assert max(given) <= catalogue.last_number
 
@@ -53,7 +53,7 @@ def test_the_number_of_summaries_is_bounded_and_no_id_is_given_twice() -> None:
 def test_what_was_away_longer_than_weeks_are_kept_comes_back_under_its_id() -> None:
     ids = [f"A{k:02d}" for k in range(1, 9)]
     catalogue, week = Catalogue("house_1"), Week.parse("2015-wk01")
-    for n in range(THRESHOLDS.recent_weeks + 12):
+    for n in range(APPLIANCES.recent_weeks + 12):
         catalogue = catalogue.with_week(str(week), week_of(ids if n == 0 else ids[:7])).bounded()
         week = week.next
     assert "A08" not in {s.appliance_id for r in catalogue.weeks.values() for s in r.sightings}

@@ -30,6 +30,19 @@ def test_the_shape_the_daylight_and_the_switches_are_found() -> None:
     assert found.missed(np.ones_like(HOUSE.Z)) == np.count_nonzero(switches[1:])
 
 
+@pytest.mark.parametrize("interval_s", [30, 300, 600])
+def test_a_day_is_as_long_whatever_the_time_between_rows(interval_s: int) -> None:
+    house = simulated_house(seed=4, days=3, n_appliances=8, n_points=64, interval_s=interval_s)
+    sunny, profile = with_solar(house, np.random.default_rng(1))
+    loads_a = observe(house, noise_a=NOISE_A, rng=np.random.default_rng(0))
+    rows = loads_a + np.outer(profile[:, -1], sunny.W[-1])
+    found = find_generator(rows, house.voltage_v, house.gap_before, interval_s=interval_s)
+    assert found is not None
+    assert np.count_nonzero(found.daylight != (profile[:, -1] > 0)) * interval_s < 3 * 1800
+    assert found.shape @ sunny.W[-1] / np.linalg.norm(sunny.W[-1]) > 0.999
+    assert find_generator(loads_a, house.voltage_v, house.gap_before, interval_s=interval_s) is None
+
+
 def test_how_small_a_heater_is_lost_by_day_depends_on_the_inverters_shape() -> None:
     found = find_generator(X, HOUSE.voltage_v, HOUSE.gap_before)
     assert found is not None

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nilm.recordings.adaptive.stretches import SETTLE_S, Stretches, cut_into_rows, switches
+from nilm.recordings.adaptive.stretches import Stretches, cut_into_rows, switches
+from nilm.thresholds import SWITCHES
 
 WINDOW_S = 0.225
 
@@ -50,7 +51,7 @@ def test_rows_tile_the_recording_and_each_holds_its_window(times: list[float], f
     assert found.start_s[0] == 0
     assert end_s[-1] == pytest.approx(3600)
     np.testing.assert_allclose(found.start_s[1:], end_s[:-1], atol=1e-9)
-    assert found.duration_s.max() <= 2 * 120 + SETTLE_S
+    assert found.duration_s.max() <= 2 * 120 + SWITCHES.settle_s
     inside = found.duration_s > WINDOW_S
     assert np.all(found.window_s >= found.start_s - 1e-9)
     assert np.all(found.window_s[inside] + WINDOW_S <= end_s[inside] + 1e-9)
