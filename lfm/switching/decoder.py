@@ -23,13 +23,8 @@ from lfm.switching.search import Fit, search_exact
 from lfm.switching.search_varying import refit_varying, search_varying
 from lfm.switching.segments import Segments, Subspace, distance_limit, find_states, find_subspace, split
 from lfm.switching.skipped_rows import with_short_activations
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.viterbi import decode_segments
-
-MAX_FEATURES = 40  # what 'auto' looks for at the most
-# Features that repeat exactly can always explain activations that vary, one feature for each size: this many
-# pairs of features this close to each other are the sign of it.
-SPLINTERS, TWINS = 3, 0.05
-RIGHT_ANGLE = 0.05  # a smaller cosine says nothing about the side on which a feature lies
 
 
 class SwitchingDecoder(LatentFeatureEstimator):
@@ -155,7 +150,9 @@ class SwitchingDecoder(LatentFeatureEstimator):
         """The best fit of at most `most` features; None where drift is forbidden and nothing recurs."""
         states = find_states(segments)
         fit = search_exact(segments, states, most=most, max_iter=self.max_iter, report=rounds.add)
-        splintered = fit is not None and len(twin_pairs(fit.G, TWINS)) >= SPLINTERS
+        splintered = (
+            fit is not None and len(twin_pairs(fit.G, THRESHOLDS.splinter_distance)) >= THRESHOLDS.splinters
+        )
         if drift == 0 or (fit is not None and fit.certified and not splintered):
             return fit
         looser = search_varying(segments, most=most, drift=drift, max_iter=self.max_iter, report=rounds.add)
@@ -180,13 +177,13 @@ class SwitchingDecoder(LatentFeatureEstimator):
     def _most_features(self) -> int:
         """The upper bound on K."""
         if self.n_components == "auto":
-            return MAX_FEATURES
+            return THRESHOLDS.max_features
         if isinstance(self.n_components, str):
             raise InvalidInputError(
                 f"n_components must be 'auto' or an integer of at least 1, got {self.n_components!r}"
             )
         self._check_count("n_components", 1)
-        return min(int(self.n_components), MAX_FEATURES)
+        return min(int(self.n_components), THRESHOLDS.max_features)
 
     def _drift(self) -> float | None:
         """The drift as a number; None stands for 'auto'."""
@@ -216,7 +213,7 @@ def _solution(X: FloatArray, segments: Segments, fit: Fit, subspace: Subspace) -
     mean = X.mean(axis=0)
     size = np.linalg.norm(W, axis=1) * np.linalg.norm(mean)
     cosine = W @ mean / np.where(size > 0, size, 1.0)
-    inverted = np.where(np.abs(cosine) > RIGHT_ANGLE, cosine < 0, Z.mean(axis=0) > 0.5)
+    inverted = np.where(np.abs(cosine) > THRESHOLDS.right_angle, cosine < 0, Z.mean(axis=0) > 0.5)
     level = level + W[inverted].sum(axis=0)
     Z, W = Z ^ inverted.astype(np.uint8), np.where(inverted[:, None], -W, W)
     with_level = np.column_stack([np.ones(len(Z), dtype=np.uint8), Z])

@@ -21,11 +21,7 @@ from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
 from lfm.switching.viterbi import decode_segments
 
-CERTIFICATE_SIGMAS = 6.0
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
-_WORTH_TRYING = 3.0  # prices that the switches of a feature may cost, and it still be tried without
-_MANY_TYPES = 60  # of edges: a week of twelve appliances has 15 to 40,
-_MOST = 0.75  # and more where rows hold switches; still most edges are of a recurring type
 
 Report = Callable[[float], None]  # is told the best objective after each round
 
@@ -45,7 +41,7 @@ class Fit(NamedTuple):
     @property
     def certified(self) -> bool:
         """Whether what is left over is no more than noise (and the variation) makes of it."""
-        return self.misfit <= CERTIFICATE_SIGMAS
+        return self.misfit <= THRESHOLDS.certificate_sigmas
 
 
 def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, BoolArray]:
@@ -60,8 +56,10 @@ def repeats_exactly(types: EdgeTypes) -> bool:
     """Whether edges recur: False where so many different ones are seen that features must vary."""
     n_types, n_edges = len(types.times), types.times.sum()
     recurring = types.times[types.times >= 3].sum()
-    few = types.n_candidates <= _MANY_TYPES // 2
-    return bool(n_types <= max(_MANY_TYPES, 0.15 * n_edges) or (few and recurring >= _MOST * n_edges))
+    few = types.n_candidates <= THRESHOLDS.many_types // 2
+    if few and recurring >= THRESHOLDS.recurring_share * n_edges:
+        return True
+    return bool(n_types <= max(THRESHOLDS.many_types, THRESHOLDS.rows_of_types * n_edges))
 
 
 def search_exact(
@@ -127,7 +125,7 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if THRESHOLDS.switch_nats * switches[k] > _WORTH_TRYING * price:
+        if THRESHOLDS.switch_nats * switches[k] > THRESHOLDS.worth_trying * price:
             break
         on = fit.Z[:, k] == 1
         mostly_on = segments.length[on].sum() > segments.length[~on].sum()

@@ -21,11 +21,6 @@ from lfm.switching.skipped_rows import codes_of_neighbours
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation, track_segments
 
-FIRST_GUESS = Variation(drift=0.04, shape=0.01)
-_WIDER = 4 / 3  # variation measured inside groups is cut off at their borders
-_LEAST = 0.002  # relative variation below this is not looked for
-_FAILURES = 4  # attempts of one kind (a feature more, one less, two as one) that may fail; for time
-
 
 class _Tracked(NamedTuple):
     """A fit, and where it costs what."""
@@ -44,9 +39,10 @@ def search_varying(
     """
     steady = ~is_transition(segments)
     kept = segments.only(steady)
-    guess = FIRST_GUESS._replace(drift=drift or FIRST_GUESS.drift)
+    guess = Variation(drift or THRESHOLDS.first_drift, THRESHOLDS.first_shape)
     types, measured = varying_edge_types(kept, guess)
-    variation = Variation(drift or max(_WIDER * measured.drift, _LEAST), max(_WIDER * measured.shape, _LEAST))
+    wider, least = THRESHOLDS.wider, THRESHOLDS.least_variation
+    variation = Variation(drift or max(wider * measured.drift, least), max(wider * measured.shape, least))
     if variation.drift < 0.5 * guess.drift:  # the guess was too wide: it may have merged types
         types, _ = varying_edge_types(kept, variation)
     relations = find_relations(types)
@@ -93,7 +89,7 @@ def _grown(
     """
     free = free.copy()
     failures = 0
-    while len(found.fit.G) < most and failures < _FAILURES:
+    while len(found.fit.G) < most and failures < THRESHOLDS.failures:
         usual = np.median(found.paid) + THRESHOLDS.switch_nats
         extra = np.maximum(found.paid - usual, 0.0)
         seen = of_segment >= 0
@@ -120,7 +116,7 @@ def _pruned(segments: Segments, found: _Tracked, variation: Variation, *, price:
     cost less than the feature. Of two within reach of one size the nearest are tried as one in between.
     """
     pairs = twin_pairs(found.fit.G, 2 * THRESHOLDS.reach_sigmas * variation.drift)
-    for i, j, _ in [pair for pair in pairs if pair[2] > 0][:_FAILURES]:
+    for i, j, _ in [pair for pair in pairs if pair[2] > 0][: THRESHOLDS.failures]:
         used = _switches(found.fit.Z)[[i, j]].astype(np.float64)
         G = found.fit.G.copy()
         G[i] = used @ G[[i, j]] / max(used.sum(), 1.0)
@@ -133,7 +129,7 @@ def _pruned(segments: Segments, found: _Tracked, variation: Variation, *, price:
     left = list(range(len(switches)))
     failures = 0
     for k in np.argsort(switches, kind="stable").tolist():
-        if THRESHOLDS.switch_nats * switches[k] > price or failures == _FAILURES:
+        if THRESHOLDS.switch_nats * switches[k] > price or failures == THRESHOLDS.failures:
             break
         fit, at = found.fit, left.index(k)
         mostly_on = 2 * (segments.length @ fit.Z[:, at]) > segments.length.sum()

@@ -1,8 +1,7 @@
 """Every number of the two decoders of rows in time that decides something: meaning, unit, and origin.
 
 Compiled loops get this record as an argument. A number that they read from a module would stay in numba's
-cache on disk after it was changed here. How the search goes on when a fit is not good enough is decided in
-`lfm.switching.search` and `lfm.switching.decoder`.
+cache on disk after it was changed here.
 """
 
 from typing import NamedTuple
@@ -78,6 +77,41 @@ class SwitchingThresholds(NamedTuple):
     """Share of the other variance below which the drift of a feature is left out of a fit. Origin: set by
     hand, for time."""
 
+    # How many features, and which search (lfm.switching.search, search_varying, decoder)
+    max_features: int = 40
+    """Features that 'auto' looks for at the most. Origin: set by hand, for time."""
+    certificate_sigmas: float = 6.0
+    """Standard deviations by which chi² of pure noise may exceed its mean. Origin: never by chance."""
+    many_types: int = 60
+    """Types of edges from which on features must vary. Origin: a week of twelve appliances has 15 to 40."""
+    rows_of_types: float = 0.15
+    """Share of the edges that may be a type of their own before features must vary. Origin: set by hand."""
+    recurring_share: float = 0.75
+    """Share of the edges of a type that recurs, with which features repeat although there are many types.
+    Origin: set by hand; where rows hold switches, most edges still recur."""
+    worth_trying: float = 3.0
+    """Prices of a feature that its switches may cost, and the fit still be tried without it. Origin: set by
+    hand, for time."""
+    splinters: int = 3
+    """Pairs of features close to each other from which on activations vary. Origin: set by hand; features
+    that repeat exactly can always explain activations that vary, one for each size."""
+    splinter_distance: float = 0.05
+    """Relative distance of two features of such a pair. Origin: set by hand, as far as 3% of drift goes."""
+    right_angle: float = 0.05
+    """Cosine below which a feature has no side. Origin: set by hand, 3° off a right angle."""
+    first_drift: float = 0.04
+    """Relative drift of activations before it is measured. Origin: set by hand, more than most have."""
+    first_shape: float = 0.01
+    """The same of their waveforms. Origin: set by hand."""
+    wider: float = 4 / 3
+    """Ratio of the variation to what is measured inside groups of edges. Origin: groups are cut off at their
+    borders."""
+    least_variation: float = 0.002
+    """Relative variation below which none is looked for. Origin: set by hand."""
+    failures: int = 4
+    """Attempts of one kind (a feature more, one less, two as one) that may fail before no more are made.
+    Origin: set by hand, for time."""
+
     # Rows that were skipped (lfm.switching.skipped_rows)
     least_share: float = 0.5
     """Share of a feature that a row must hold to belong to its activation. Origin: half of the row's time."""
@@ -107,6 +141,8 @@ class SwitchingThresholds(NamedTuple):
     """Activations below which a family is left alone. Origin: set by hand, two classes of two."""
     worse_residual: float = 1.01
     """Ratio by which the residual may grow when a family is shared out anew. Origin: set by hand."""
+    wider_families: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+    """How much more a family drifts than other features, tried in turn. Origin: set by hand."""
     foreign_weight: float = 10.0
     """How strongly an edge with another switch in it counts less. Origin: set by hand."""
 

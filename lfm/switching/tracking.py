@@ -7,7 +7,7 @@ apart whose sizes overlap. A segment of n rows has mean b + Σ v_k + N(0, I/n). 
 carries a Kalman filter of the v_k, which treats the features as independent of each other.
 
 A beam of hypotheses, one for each code, is carried from segment to segment. What one hypothesis does with one
-segment is `lfm.switching.hypotheses`, and what it tries `lfm.switching.changes`.
+segment is `lfm.switching.tracks.hypotheses`, and what it tries `lfm.switching.tracks.changes`.
 """
 
 from typing import NamedTuple
@@ -16,9 +16,11 @@ import numpy as np
 
 from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.beam import offer
-from lfm.switching.changes import offer_changes
-from lfm.switching.hypotheses import (
+from lfm.switching.segments import Segments
+from lfm.switching.thresholds import THRESHOLDS, SwitchingThresholds
+from lfm.switching.tracks.beam import offer
+from lfm.switching.tracks.changes import offer_changes
+from lfm.switching.tracks.hypotheses import (
     Beam,
     Hypotheses,
     Model,
@@ -28,8 +30,6 @@ from lfm.switching.hypotheses import (
     learn,
     start_over,
 )
-from lfm.switching.segments import Segments
-from lfm.switching.thresholds import THRESHOLDS, SwitchingThresholds
 from lfm.switching.viterbi import closest_codes, code_numbers, skip_costs
 
 
@@ -93,7 +93,7 @@ def _track(
 ) -> tuple[IntArray, BoolArray, FloatArray, float]:
     """(codes, skipped segments, cost up to each segment) of the best hypothesis, and its chi²."""
     S, r = means.shape
-    J, width = len(model.G), limits.beam
+    J, width, hopeless = len(model.G), limits.beam, limits.hopeless_nats
     now, then = _empty_hypotheses(width + 1, J, r), _empty_hypotheses(width + 1, J, r)
     scratch = _empty_scratch(J, r, limits.extended_changes)
     beam = Beam(
@@ -116,24 +116,14 @@ def _track(
             leader = int(np.argmin(now.cost[:H]))
             start_over(model, now, H, closest[s], leader)
             H += 1
-        reach = now.cost[:H].min() + limits.hopeless_nats
+        reach = now.cost[:H].min() + hopeless
         n = 0
         for h in range(H):
             if now.cost[h] > reach:
                 continue
             innovation = innovate(model, now, h, means[s], noise, scratch)
-            n = offer_changes(
-                model,
-                now,
-                h,
-                beam,
-                n,
-                innovation,
-                prices,
-                limits.hopeless_nats,
-                h < limits.extended_hypotheses,
-                scratch,
-            )
+            more = h < limits.extended_hypotheses
+            n = offer_changes(model, now, h, beam, n, innovation, prices, hopeless, more, scratch)
             if skip_cost[s] < np.inf:
                 cost = now.cost[h] + skip_cost[s]
                 n = offer(beam.code, beam.cost, beam.parent, beam.skipped, n, now.code[h], cost, h, True)
@@ -142,10 +132,8 @@ def _track(
             inherit(now, h, then, i, beam.code[i], beam.cost[i])
             if not beam.skipped[i]:
                 learn(model, then, i, now.code[h], means[s], noise, scratch)
-            codes[s, i] = beam.code[i]
             parents[s, i] = h if h < n_before else leader
-            skipped[s, i] = beam.skipped[i]
-            costs[s, i] = beam.cost[i]
+        codes[s], skipped[s], costs[s] = beam.code, beam.skipped, beam.cost
         H = n
         now, then = then, now
     best = int(np.argmin(now.cost[:H]))

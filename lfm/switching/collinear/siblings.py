@@ -21,8 +21,6 @@ from lfm.solution import Solution
 from lfm.switching.collinear.partition import Activations, best_partition
 from lfm.switching.thresholds import THRESHOLDS
 
-_WIDER = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # tried in turn: how much more a family drifts than other features
-
 
 def separate_siblings(solution: Solution, X: ArrayLike, *, gap_before: BoolArray) -> Solution:
     """The solution with activations of clearly different size in different features.
@@ -171,7 +169,7 @@ def _shared_out(
         end=end,
     )
     best, label, spread = -np.inf, member, activations
-    for wider in _WIDER:
+    for wider in THRESHOLDS.wider_families:
         cost = THRESHOLDS.wider_nats * np.log(wider) ** 2
         wide = activations._replace(variance=wider**2 * activations.variance)
         start, evidence = best_partition(label, wide)

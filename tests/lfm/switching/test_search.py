@@ -3,7 +3,6 @@ import pytest
 
 from lfm.switching.edges import EdgeTypes
 from lfm.switching.search import (
-    CERTIFICATE_SIGMAS,
     Fit,
     _alternate,
     _prune,
@@ -68,7 +67,7 @@ def test_fewer_features_than_there_are_explain_less():
     assert whole is not None
     assert few is not None
     assert len(few.G) == 2
-    assert few.misfit > CERTIFICATE_SIGMAS
+    assert few.misfit > THRESHOLDS.certificate_sigmas
     assert few.objective > whole.objective
 
 
@@ -128,9 +127,18 @@ def test_the_certificate_is_a_distance_in_standard_deviations():
     assert standardised(100 + 3 * np.sqrt(200), 100) == pytest.approx(3.0)
     assert standardised(100.0, 100) == 0
     assert standardised(1.0, -5) == 0  # no freedom is left: one is taken
-    fit = Fit(G, LEVEL, np.zeros((1, 3), np.uint8), np.zeros(1, bool), 0.0, CERTIFICATE_SIGMAS, True, None)
+    fit = Fit(
+        G,
+        LEVEL,
+        np.zeros((1, 3), np.uint8),
+        np.zeros(1, bool),
+        0.0,
+        THRESHOLDS.certificate_sigmas,
+        True,
+        None,
+    )
     assert fit.certified
-    assert not fit._replace(misfit=CERTIFICATE_SIGMAS + 0.1).certified
+    assert not fit._replace(misfit=THRESHOLDS.certificate_sigmas + 0.1).certified
 
 
 def test_only_features_whose_switches_are_cheap_are_tried_without(monkeypatch):

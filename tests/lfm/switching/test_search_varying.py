@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from lfm.switching.search import CERTIFICATE_SIGMAS
 from lfm.switching.search_varying import _alternate, _grown, _pruned, refit_varying, search_varying
 from lfm.switching.segments import Segments
 from lfm.switching.thresholds import THRESHOLDS
@@ -41,7 +40,7 @@ def test_the_varying_search_finds_features_whose_activations_differ(seed):
     assert same_codes(fit.Z, Z)
     assert fit.variation is not None
     assert 0.02 < fit.variation.drift < 0.1
-    assert fit.misfit < CERTIFICATE_SIGMAS
+    assert fit.misfit < THRESHOLDS.certificate_sigmas
     given = search_varying(segments, most=10, drift=0.05, max_iter=10, report=lambda _: None)
     assert given.variation is not None
     assert given.variation.drift == 0.05

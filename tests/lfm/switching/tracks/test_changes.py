@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from lfm.switching.changes import _least_nats, offer_changes
-from lfm.switching.hypotheses import Beam, Model, innovate, start_over
 from lfm.switching.tracking import _empty_hypotheses, _empty_scratch
+from lfm.switching.tracks.changes import _least_nats, offer_changes
+from lfm.switching.tracks.hypotheses import Beam, Model, innovate, start_over
 
 J, R = 4, 3
 RNG = np.random.default_rng(0)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from lfm.switching.hypotheses import (
+from lfm.switching.tracking import _empty_hypotheses, _empty_scratch
+from lfm.switching.tracks.hypotheses import (
     Model,
     inherit,
     innovate,
     learn,
     start_over,
 )
-from lfm.switching.tracking import _empty_hypotheses, _empty_scratch
 
 J, R = 4, 3
 RNG = np.random.default_rng(0)

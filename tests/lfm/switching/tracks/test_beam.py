@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lfm.switching.beam import evidence, offer
+from lfm.switching.tracks.beam import evidence, offer
 
 BEAM = 24
 

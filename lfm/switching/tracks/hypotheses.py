@@ -1,7 +1,7 @@
 """What one hypothesis about the code believes, and how a segment changes that: innovation and filter update.
 
 Owns the records of `lfm.switching.tracking`, which carries the hypotheses along. What a change of the code
-costs is `lfm.switching.changes`. While a feature k is on,
+costs is `lfm.switching.tracks.changes`. While a feature k is on,
 a hypothesis believes that its level is N(V_k, around_k · I + along_k · g_k g_kᵀ). The innovation of a
 segment is its mean less all that is believed to be on. A change of feature k adds w_k to the innovation: V_k
 where k switches off, −g_k where it switches on.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.beam import evidence
+from lfm.switching.tracks.beam import evidence
 
 
 class Model(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.beam import evidence, offer
-from lfm.switching.hypotheses import Beam, Hypotheses, Model, Scratch
+from lfm.switching.tracks.beam import evidence, offer
+from lfm.switching.tracks.hypotheses import Beam, Hypotheses, Model, Scratch
 
 Changes = tuple[int, int, int, int]
 
@@ -123,11 +123,8 @@ def _offer_each(
     code, cost, along = hypotheses.code[h], hypotheses.cost[h], hypotheses.along[h]
     fresh, negligible, gram = model.along, model.negligible, model.gram
     u_inner, w_inner, flip = scratch.u_inner, scratch.w_inner, scratch.flip
-    products, terms = scratch.products, scratch.terms
-    variances, matrix = scratch.variances, scratch.matrix
-    codes, costs, parents, skipped = beam.code, beam.cost, beam.parent, beam.skipped
-    kept, kept_cost = scratch.kept, scratch.kept_cost
-    kept_cost[:] = np.inf
+    costs = beam.cost
+    scratch.kept_cost[:] = np.inf
     spread = 0.0
     for k in range(len(gram)):
         if code >> k & 1:
@@ -157,17 +154,17 @@ def _offer_each(
             u_inner,
             w_inner,
             flip,
-            products,
-            terms,
-            variances,
-            matrix,
+            scratch.products,
+            scratch.terms,
+            scratch.variances,
+            scratch.matrix,
             rank,
         )
         total = paid + 0.5 * (misfit + determinant)
         best = min(best, total)
-        n = offer(codes, costs, parents, skipped, n, after, total, h, False)
+        n = offer(beam.code, costs, beam.parent, beam.skipped, n, after, total, h, False)
         if keep:
-            _keep(kept, kept_cost, changes, total)
+            _keep(scratch.kept, scratch.kept_cost, changes, total)
     return n, best
 
 

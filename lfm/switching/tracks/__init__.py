@@ -1,0 +1,1 @@
+"""Hypotheses of who is on: what they know, the changes they try, and the best of them."""
