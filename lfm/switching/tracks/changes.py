@@ -138,10 +138,8 @@ def _offer_each(
                 paid += switch
         if n > 0 and not keep:
             least = _least_nats(code, changes, innovation, spread, fresh, gram, u_inner, w_inner, flip, rank)
-            limit = costs[0] + hopeless
-            if n == len(costs):
-                limit = min(limit, costs[n - 1])
-            if paid + least > limit:
+            worst = costs[n - 1] if n == len(costs) else np.inf
+            if paid + least > min(costs[0] + hopeless, worst):
                 continue
         after, misfit, determinant = _explain(
             code,
