@@ -29,6 +29,7 @@ from fault_bench import (
 )
 
 MOST_TRIES = 20  # to meet a run while it is alive
+NOT_MET = f"there was nothing to kill in {MOST_TRIES} tries, so the trial was not made"
 NOTES = {"house": HOUSE, "names": {"A01": "The old kettle"}, "not_parts": []}
 
 
@@ -57,6 +58,8 @@ def _kills(seed: int, trials: range, command: tuple[str, ...]) -> Failures:
                 wrong = wrong or differences(place.processed(), wanted)
                 failures += [f"killed {moment}: {wrong}"] if wrong else []
                 break
+        else:
+            failures.append(NOT_MET)
     return failures
 
 
@@ -99,7 +102,7 @@ def killed_workers(seed: int, trials: range) -> Failures:
             with copy_of(original) as place:
                 process = place.start(*BACKFILL)
                 moment = wait_for_a_moment(process, place, rng)
-                workers = _children(process.pid, "spawn_main")
+                workers = _workers(process.pid)
                 if not moment or not workers:
                     process.kill()
                     process.wait()
@@ -110,7 +113,14 @@ def killed_workers(seed: int, trials: range) -> Failures:
                 wrong = wrong or differences(place.processed(), wanted)
                 failures += [f"a worker killed {moment}: {wrong}"] if wrong else []
                 break
+        else:
+            failures.append(NOT_MET)
     return failures
+
+
+def _workers(command: int) -> list[int]:
+    """The processes that work out weeks for a backfill: copies of the one that it has started for that."""
+    return [pid for server in _children(command, "forkserver") for pid in _children(server, "forkserver")]
 
 
 def _children(parent: int, doing: str) -> list[int]:

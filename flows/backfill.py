@@ -196,7 +196,7 @@ def _runner(dask: str | None, workers: int | None) -> tuple[TaskRunner[Any], Cal
         from distributed import Client
         from prefect_dask.task_runners import DaskTaskRunner
     except ImportError as error:
-        raise OptionError("--dask needs the extra: pip install 'nilm-hopper[dask]'") from error
+        raise OptionError("--dask needs the extra: in a clone, pip install '.[dask]'") from error
     try:
         with Client(dask, timeout=DASK_TIMEOUT_S, set_as_default=False) as client:  # type: ignore[no-untyped-call]
             there = len(client.scheduler_info()["workers"])

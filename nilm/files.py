@@ -191,8 +191,11 @@ def read_json(path: Path, *, cure: str = KEPT_BY_HAND) -> Any:
 def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
     """The arrays of an npz file; InputFileError with the `cure` if it is missing or damaged."""
     try:
-        # Opened here: numpy leaves a file open that it cannot make sense of.
-        with path.open("rb") as source, np.load(source, allow_pickle=False) as file:
+        source = path.open("rb")  # not by numpy, which leaves a file open that it cannot make sense of
+    except OSError as error:
+        raise InputFileError(f"{path} cannot be read: {error.strerror or error}; {cure}") from error
+    try:
+        with source, np.load(source, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("a member that is no array")

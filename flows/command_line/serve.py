@@ -8,6 +8,7 @@ own address (a foreign name that was pointed at 127.0.0.1 is not), the Origin of
 and the form must hold a token that only our own pages know.
 """
 
+import errno
 import logging
 import secrets
 import socket
@@ -35,6 +36,7 @@ from nilm.report.summary import read_summary
 log = logging.getLogger(__name__)
 
 MAX_FORM_BYTES = 10_000
+MOST_PORT = 65_535
 _HEADERS = {
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
@@ -97,12 +99,15 @@ def listen(host: str, port: int) -> socket.socket:
         raise OptionError(f"--host must be an address such as 127.0.0.1, got {host!r}") from None
     if asked.is_unspecified:
         raise OptionError(f"--host {host} means every address; give the one that people shall use")
+    if not 0 <= port <= MOST_PORT:
+        raise OptionError(f"--port must be 0 to {MOST_PORT}, got {port}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
+        other = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
         raise OptionError(
-            f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port"
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another with {other}"
         ) from error
 
 

@@ -44,7 +44,7 @@ def nilmtk_hdf5(houses: Sequence[HousePower], *, timezone: str) -> bytes:
         store: Any = pd.HDFStore("in memory", "w", driver="H5FD_CORE", driver_core_backing_store=0)
     except ImportError as error:
         raise OptionError(
-            "nilmtk's format needs PyTables, which is missing: pip install 'nilm-hopper[nilmtk]'"
+            "nilmtk's format needs PyTables, which is missing: in a clone, pip install '.[nilmtk]'"
         ) from error
     with store:
         for number, power in zip(numbers, houses, strict=True):

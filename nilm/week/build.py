@@ -98,7 +98,8 @@ def build_week(
     appliances = build_appliances(
         hopped, loads, ids, names, parts=parts, indistinguishable=certainty.indistinguishable, energy=energy
     )
-    sightings = _sightings(found.looks, ids, names, before, around.catalogue.weeks.get(week))
+    own = around.catalogue.weeks.get(week)
+    sightings = _sightings(found.looks, ids, names, before, own, solution=solution_digest)
     metered_kwh = energy_kwh(rows.metered_w, rows.duration_s)
     explained_kwh = sum(a.energy_kwh for a in appliances)
     result = WeekResult(
@@ -195,16 +196,25 @@ def _sightings(
     names: Sequence[Name],
     before: Mapping[str, Sighting],
     own: WeekRecord | None,
+    *,
+    solution: str,
 ) -> tuple[Sighting, ...]:
     """The loads as the catalogue keeps them: a name from an earlier week keeps the source it had there.
 
-    `own` is this week's record so far: a name that it no longer has is kept as the former one.
+    `own` is this week's record so far. A name that it no longer has is kept as the former one if somebody
+    renamed the appliance: an analyst, or labels that changed. Where recordings, options or code have led to
+    another `solution` (its digest), the name was that of another answer, and nobody renamed anything.
     """
+    same_solution = own is not None and own.solution == solution
     so_far = {s.appliance_id: s for s in own.sightings} if own else {}
 
-    def formerly(appliance_id: str, name: str) -> str:
+    def formerly(appliance_id: str, name: Name) -> str:
         was = so_far.get(appliance_id)
-        return "" if was is None else was.name if was.name != name else was.formerly
+        if was is None:
+            return ""
+        if was.name == name.text:
+            return was.formerly
+        return was.name if same_solution or name.source == "analyst" else ""
 
     return tuple(
         Sighting(
@@ -212,7 +222,7 @@ def _sightings(
             name.text,
             look,
             before[i].name_source if name.source == EARLIER_WEEK else name.source,
-            formerly(i, name.text),
+            formerly(i, name),
         )
         for i, name, look in zip(ids, names, looks, strict=True)
     )

@@ -168,3 +168,15 @@ def test_a_port_in_use_is_named(clean_settings: None, capsys: pytest.CaptureFixt
         port = str(taken.getsockname()[1])
         assert main(["serve", "--port", port]) == 2
     assert f"cannot listen on 127.0.0.1 port {port}" in capsys.readouterr().err
+
+
+def test_a_port_that_does_not_exist_is_refused(
+    clean_settings: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--port", "99999"]) == 2
+    assert "--port must be 0 to 65535, got 99999" in capsys.readouterr().err
+
+
+def test_an_address_of_another_machine_asks_for_another_host() -> None:
+    with pytest.raises(OptionError, match="choose another with --host"):
+        listen("192.0.2.1", 0)  # set aside for documentation: no machine has it

@@ -136,7 +136,7 @@ def test_half_of_the_channels_wobble_at_their_own_watts(waveforms: Path) -> None
 
 
 def test_bad_files_and_options_are_named(tmp_path: Path, waveforms: Path) -> None:
-    with pytest.raises(InputFileError, match=r"absent\.npz is not a file of arrays"):
+    with pytest.raises(InputFileError, match=r"absent\.npz cannot be read: No such file"):
         read_habits(tmp_path / "absent.npz")
     with pytest.raises(InputFileError, match="lacks times"):
         read_habits(waveforms)

@@ -144,3 +144,16 @@ def test_a_name_that_the_week_had_is_kept_as_the_former_one(found: Disaggregatio
     _, again = build(found, catalogue=catalogue.with_week("2015-wk01", renamed), analyst=named)
     assert again.sightings[KETTLE].formerly == record.sightings[KETTLE].name
     assert all(s.formerly == "" for k, s in enumerate(renamed.sightings) if k != KETTLE)
+
+
+def test_a_name_that_other_recordings_led_to_is_no_rename(found: Disaggregation) -> None:
+    meters = [Submeter(4, "our_kettle", POWER[:, KETTLE])]
+    _, before_an_hour_arrived = build(found, digest="half")
+    catalogue = Catalogue("house_1").with_week("2015-wk01", before_an_hour_arrived)
+    result, record = build(found, digest="whole", catalogue=catalogue, submeters=meters)
+    undisturbed, _ = build(found, digest="whole", submeters=meters)
+    assert record.sightings[KETTLE].name == "our_kettle"
+    assert all(s.formerly == "" for s in record.sightings)
+    assert result.catalogue == undisturbed.catalogue
+    labelled, _ = build(found, digest="half", catalogue=catalogue, submeters=meters)
+    assert len(labelled.catalogue.renamed) == 1  # the same solution: it was the labels that changed
