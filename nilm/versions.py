@@ -11,6 +11,6 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 INGEST = 4
 FACTORISE = 9
 HOP = 13
-PUBLISH = 10
+PUBLISH = 11
 SPECTRA = 1
 PIANO = 2
