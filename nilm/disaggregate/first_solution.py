@@ -140,9 +140,11 @@ def solve_beside(
 
     Across the generator's shape the rows are exact; along it they are known to a watt or two in most segments
     and to some tens in a few. So they are looked at in two ways, and the less surprising on and off times are
-    kept. Each switch that was seen and is not in them counts as a surprise of its own.
+    kept. Each switch that was seen and is not in them counts as a surprise of its own, and each feature has
+    the price of its waveform: ½ log N nats for each direction that the loads have.
     """
     across = sun.without(loads)
+    waveform_nats = 0.5 * find_signal(across, gaps).basis.shape[1] * np.log(len(loads))
     found = []
     for along, least_change_a in SUN.views:
         words: list[str] = []
@@ -150,6 +152,7 @@ def solve_beside(
         solution = solve(seen, gaps, how, words, least_change_a=least_change_a)
         solution = without_sunshine(solution, sun)
         surprise = StateEvidence(gaps).value(solution) + SUN.missed_switch_nats * sun.missed(solution.Z)
+        surprise += waveform_nats * solution.K
         found.append((surprise, solution, words))
     _, solution, words = min(found, key=lambda f: f[0])
     notes.extend(words)
