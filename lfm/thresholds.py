@@ -183,8 +183,215 @@ class EstimatorThresholds(NamedTuple):
     """Nodes for each row while searching. Origin: for time; the best solution gets `max_nodes`."""
 
 
+class ShapeThresholds(NamedTuple):
+    """The thresholds of `lfm.shapes`, module by module. Sizes are in units of the noise or the background.
+
+    Origin: set by hand on weeks of real habits (waveform seeds below 100; decision 0210), where no other is
+    given.
+    """
+
+    # What is noise (noise)
+    edge_slack: float = 1.05
+    """Times the Marchenko-Pastur edge. Origin: it is exact for many rows and directions only."""
+    overlap: float = 1.5
+    """N changes count as N over this. Origin: neighbouring changes share a row."""
+    averaged_rows: tuple[int, ...] = (1, 16)
+    """Rows in one mean, in the looks at the levels. Origin: on noisy weeks of real habits (development seeds)
+    16 and 32 did the same, 8 and 64 found less."""
+    noise_rounds: int = 100
+    """Rounds in which the noise is found. Origin: rounds end when nothing moves."""
+    stretches: int = 50
+    """Pieces of a record in which a residual is looked at by itself."""
+    floor_sigmas: float = 6.0
+    """Standard deviations by which noise may exceed its mean. Origin: it does once in 10⁹."""
+
+    # Lines of changes (lines)
+    background_probability: float = 1e-4
+    """Probability that the background alone makes a change that counts as large."""
+    background_share: float = 0.95
+    """Share of the background inside the limit within which its covariance is measured."""
+    background_wider: float = 1.1
+    """What that limit cuts off the covariance."""
+    far_probability: float = 1e-5
+    """Probability that noise alone takes a change of a line so far off it."""
+    in_plane: float = 0.5
+    """Probability that noise leaves a change of a plane so close to it. Origin: half of them is enough."""
+    equal_sine2: float = 1e-6
+    """Squared sine of two lines that are one."""
+    same_sine2: float = 1e-3
+    """Squared sine of two lines that span no plane."""
+    wander_shares: tuple[float, ...] = (0.75, 0.9, 0.97)
+    """Shares of the changes, the smallest ones, that are taken for wander in turn."""
+    line_rounds: int = 10
+    """Rounds of a line and of the background. Origin: rounds end when nothing moves."""
+    max_lines: int = 60
+    """Lines. Origin: for time."""
+    max_changes: int = 3_000
+    """Changes that lines are looked for in; of more, an even sample. Origin: for time."""
+    hypotheses: int = 1_500
+    """Changes that propose a line, the largest. Origin: for time."""
+
+    # Changes as sums of lines (coding)
+    at_once: int = 3
+    """Sources that switch between two rows."""
+    tail: float = 4.0
+    """ν, degrees of freedom of what a sum leaves of a change."""
+    any_size: float = 0.3
+    """Share of a line's changes whose size has not been seen before."""
+    starts: int = 5
+    """Lines that the search for a sum begins with. Origin: for time."""
+    coding_rounds: int = 4
+    """Rounds in which lines are refitted and dropped. Origin: rounds end when none is dropped."""
+    few: int = 150
+    """Changes that use a line, above which it is not tried without. Origin: for time."""
+
+    # The decoder (decoder)
+    least_changes: int = 2
+    """Changes that a line needs. Origin: a line is seen at least twice."""
+    quiet_share: float = 0.01
+    """Share of the rows, the quietest, that are a first guess of the base."""
+    quiet_rows: int = 5
+    """Rows that this is at least."""
+    looks: int = 2
+    """Looks at what no sum of lines explains. Origin: for time."""
+
+    # Base and sizes (amplitudes)
+    low_share: float = 0.02
+    """q, share of the time in which a source may be below what counts as its absence."""
+    small_nats: float = 0.05
+    """μ, nats per unit of noise: of two explanations that fit alike, the smaller. Origin: right shapes are
+    better with 0.01, slightly wrong ones with more."""
+    small_at_first: float = 0.2
+    """μ of the first round in which the base is looked for."""
+    least_size: float = 0.3
+    """Units of noise: a size closer to zero is taken for this one in the reweighting."""
+    none_below: float = 1e3
+    """Weight of a squared size below zero once the base is known. Origin: there are no such sizes."""
+    held: float = 1e-6
+    """Weight that keeps a size without any evidence at zero. Origin: far below any evidence."""
+    pull: float = 1e-6
+    """Weight of the base of the round before, where nothing else decides. Origin: far below any evidence."""
+    far_off: float = 20.0
+    """Times the usual squared residual at which a row counts half for the base."""
+    settle_rounds: int = 3
+    """Rounds of the sizes with the first guess of the changes."""
+    size_rounds: int = 8
+    """Rounds of the sizes with changes weighed anew."""
+    base_settle_rounds: int = 6
+    """Rounds of the base with the first guess of the changes."""
+    base_rounds: int = 24
+    """Rounds of the base with changes weighed anew."""
+    base_smaller_rounds: int = 15
+    """Rounds in which μ falls to its last value."""
+    base_rows: int = 5_000
+    """Rows that decide on the base. Origin: for time."""
+    being_on_nats: float = 0.25
+    """Nats of a size that is not zero, for each direction, half of them. Origin: on a real feeder's first day
+    0.1 to 1 gave the same."""
+    nearly_off: float = 0.05
+    """Share of its usual size below which a load hardly is on."""
+
+    # Shapes from levels that last (levels)
+    much_left: float = 0.02
+    """Share of the rows above the base that lines of the changes may leave. Origin: weeks of real habits
+    leave up to 0.005, a real feeder 0.06 to 1."""
+    sampled_rows: int = 150
+    """Rows, an even sample, that say how much is left. Origin: for time."""
+    of_size: float = 0.05
+    """Share of a row's size to which it is known. Origin: of the pairs of this and `of_wander` that were
+    tried (0.03 to 0.06, 0.15 and 0.2) the one that told best when the loads of a real feeder's first day were
+    on; that day all were within 0.02."""
+    of_wander: float = 0.2
+    """Share of a row's wander to which it is known. Origin: as `of_size`."""
+    levels_apart: float = 3.0
+    """Tolerances between two levels. Origin: the usual three."""
+    lasting_rows: int = 3
+    """Rows of a level; a shorter one is a passage from one to another."""
+    most_levels: int = 200
+    """Levels, the longest. Origin: for time."""
+
+    # Wander (wander)
+    near_rows: int = 21
+    """Rows around a row whose median change says how much it wanders."""
+    wander_times: float = 5.0
+    """Times the noise from which a stretch wanders. Origin: lamps of a real feeder wander by up to 3.8 times
+    it, air conditioners by 14 and 35."""
+    rows_a_direction: int = 3
+    """Rows of such a stretch for each direction. Origin: fewer do not tell a covariance."""
+    level_change_nats: float = 3.0
+    """p, nats of a change for each direction. Origin: on that feeder 2 keeps some wander, 5 and 3 are
+    alike."""
+    small_change: float = 0.1
+    """s, units of the wander's variance."""
+    reach_rows: int = 4
+    """Rows on either side that a first guess of a change is the difference of."""
+    wander_settle_rounds: int = 3
+    """Rounds with the first guess of the changes."""
+    wander_rounds: int = 7
+    """Rounds with changes weighed anew."""
+
+    # What is left over (leftover)
+    leftover_rounds: int = 50
+    """Rounds of expectation maximisation."""
+
+    # Fans of shapes (fans)
+    out_of_plane_deg: float = 0.6
+    """Degrees by which a shape may lie out of a plane. Origin: lines of wandering loads are known to 0.3°."""
+    next_deg: float = 7.0
+    """Degrees from one shape of a fan to the next; a farther one is in the plane by accident."""
+    least_in_fan: int = 4
+    """Shapes in a fan. Origin: in a plane of three one may be the sum of two others."""
+
+    # Machines (machines)
+    together: float = 0.75
+    """Share of what a track changes by, in the same rows and direction as another, to be one machine."""
+    by_chance: float = 0.01
+    """Probability that changes meet so often if neither knows of the other."""
+    least_change: float = 0.1
+    """Share of the level that a track exceeds in 2% of the time, below which changes are wander."""
+
+    # On/off parts of a track (parts)
+    level_nats: float = 0.02
+    """λ, nats of one row away from zero."""
+    below: float = 20.0
+    """κ, how much dearer less than nothing is: it is left only by mistake."""
+    switch_nats: float = 3.0
+    """Nats of a switch, beside its time."""
+    size_nats: float = 7.0
+    """Nats of a part's size. Origin: one among a thousand."""
+    least_steps: float = 3.0
+    """Resolutions below which a step is no part."""
+    most_parts: int = 8
+    """Parts of a track."""
+    tries: int = 4
+    """Sizes tried for each new part. Origin: for time."""
+    narrow: float = 0.025
+    """Half width of a peak, as a share of its size."""
+    narrow_steps: float = 1.5
+    """The same in resolutions; the larger holds."""
+    wide: float = 1.6
+    """Factor on the size, up and down: the changes that a peak is compared with."""
+    peak_nats: float = 12.0
+    """Nats by which more changes lie in a peak than around it."""
+    apart: float = 0.1
+    """Logarithm of the ratio of two sizes below which one is tried."""
+
+    # Tracks of different scale (scales)
+    peak_width: float = 0.25
+    """Of log size: peaks closer than a few of these are one."""
+    valley_depth: float = 2.0
+    """Times by which both peaks exceed a valley."""
+    flat: float = 0.003
+    """Share of the energy in one bin: an emptier valley is not deeper."""
+    least_rows: int = 20
+    """Rows above the wander that a valley needs."""
+    most_times: int = 3
+    """How often a track is divided again."""
+
+
 EQUIVALENCE = EquivalenceBudgets()
 """The values in use, of each room."""
 HOPPER = HopperThresholds()
 ESTIMATORS = EstimatorThresholds()
 SYNTHETIC = SyntheticBudgets()
+SHAPES = ShapeThresholds()

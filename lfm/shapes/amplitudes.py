@@ -23,7 +23,7 @@ import numpy as np
 
 from lfm.arrays import BoolArray, FloatArray
 from lfm.compiled import compiled
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 _BINS = 256
 _BIN = 0.04  # width of a bin of sizes, in log size

@@ -16,7 +16,7 @@ from lfm.shapes.coding import Lines, choose_lines, unlearnt
 from lfm.shapes.levels import find_lines_in_levels, levels_of, share_left
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large, sampled
 from lfm.shapes.noise import at_noise_floor, find_signal
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 class ShapeDecoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

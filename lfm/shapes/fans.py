@@ -9,7 +9,7 @@ import numpy as np
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_real, check_scale
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 def find_fans(shapes: FloatArray) -> list[IntArray]:

@@ -14,7 +14,7 @@ import numpy as np
 from lfm.arrays import FloatArray
 from lfm.checks import check_real, check_scale
 from lfm.errors import InvalidInputError
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 def share_out(left: FloatArray, tracks: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from lfm.compiled import compiled
 from lfm.least_squares import least_squares
 from lfm.shapes.coding import choose_lines
 from lfm.shapes.wander import local_variance, without_wander
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 def share_left(Y: FloatArray, base: FloatArray, shapes: FloatArray) -> float:

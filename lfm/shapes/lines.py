@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from lfm.arrays import BoolArray, FloatArray, IntArray
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 # Changes that lines are looked for in; of more, an even sample. A week of 120 s rows has up to 2,200 of them.
 

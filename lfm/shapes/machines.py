@@ -9,7 +9,7 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.checks import check_gaps, check_real, check_scale, check_weight
 from lfm.errors import InvalidInputError
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: float) -> IntArray:

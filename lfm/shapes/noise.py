@@ -16,7 +16,7 @@ import numpy as np
 from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_gaps, check_real, check_scale, check_weight
 from lfm.errors import InvalidInputError
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 class Signal(NamedTuple):

@@ -16,7 +16,7 @@ from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.checks import check_gaps, check_real, check_scale, is_number
 from lfm.compiled import compiled
 from lfm.errors import InvalidInputError
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 class Parts(NamedTuple):

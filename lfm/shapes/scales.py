@@ -13,7 +13,7 @@ from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_durations, check_weight
 from lfm.runs import runs_of_ones
 from lfm.shapes.parts import check_track
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 _BIN = 0.1  # of log size
 

@@ -16,7 +16,7 @@ from scipy.ndimage import median_filter
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.shapes.lines import background
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 
 def local_variance(Y: FloatArray) -> FloatArray:

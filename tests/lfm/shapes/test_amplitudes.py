@@ -10,7 +10,7 @@ from lfm.shapes.amplitudes import (
     find_base,
     solve_amplitudes,
 )
-from lfm.switching.thresholds import SHAPES as LIMITS
+from lfm.thresholds import SHAPES as LIMITS
 
 RNG = np.random.default_rng(0)
 SHAPES = np.array([[1.0, 0.0, 0.0], [0.98, 0.199, 0.0], [0.6, 0.0, 0.8]])

@@ -5,7 +5,7 @@ import pytest
 
 from lfm import split_track
 from lfm.shapes import parts as parts_module
-from lfm.switching.thresholds import SHAPES
+from lfm.thresholds import SHAPES
 
 N = 2000
 NO_GAPS = np.zeros(N, dtype=bool)
