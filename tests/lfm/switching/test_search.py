@@ -19,30 +19,11 @@ G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
 
 
-def switched(seed=0, S=120, drift=0.0):
-    """Segments in which one of three features switches at a time, and their codes Z (S, 3)."""
-    rng = np.random.default_rng(seed)
-    Z = np.zeros((S, 3), np.uint8)
-    size = np.ones(3)
-    mean = np.tile(LEVEL, (S, 1))
-    for s in range(1, S):
-        k = int(rng.integers(3))
-        Z[s] = Z[s - 1]
-        Z[s, k] ^= 1
-        if Z[s, k]:
-            size[k] = 1 + drift * rng.standard_normal()
-        mean[s] += (Z[s] * size) @ G
-    length = rng.integers(4, 40, size=S)
-    mean += rng.standard_normal(mean.shape) / np.sqrt(length)[:, None]
-    follows = np.arange(S) > 0
-    return Segments(np.cumsum([0, *length[:-1]]), length, mean, follows), Z
-
-
 def same_codes(Z, Z_true):
     return {z.tobytes() for z in Z.T} == {z.tobytes() for z in Z_true.T}
 
 
-def test_the_exact_search_finds_the_features_and_says_that_they_explain_all():
+def test_the_exact_search_finds_the_features_and_says_that_they_explain_all(switched):
     segments, Z = switched()
     reported = []
     fit = search_exact(segments, find_states(segments), most=10, max_iter=20, report=reported.append)
@@ -59,7 +40,7 @@ def test_the_exact_search_finds_the_features_and_says_that_they_explain_all():
     assert reported[-1] == fit.objective
 
 
-def test_fewer_features_than_there_are_explain_less():
+def test_fewer_features_than_there_are_explain_less(switched):
     segments, _ = switched()
     states = find_states(segments)
     whole = search_exact(segments, states, most=10, max_iter=20, report=lambda _: None)
@@ -71,7 +52,7 @@ def test_fewer_features_than_there_are_explain_less():
     assert few.objective > whole.objective
 
 
-def test_a_feature_that_explains_nothing_is_pruned_and_a_needed_one_stays():
+def test_a_feature_that_explains_nothing_is_pruned_and_a_needed_one_stays(switched):
     segments, Z = switched()
     states = find_states(segments)
     idle = np.vstack([G, [[0.0, 0.0, -35.0]]])
@@ -83,7 +64,7 @@ def test_a_feature_that_explains_nothing_is_pruned_and_a_needed_one_stays():
     assert len(again.G) == 3
 
 
-def test_objectives_count_the_price_of_each_feature():
+def test_objectives_count_the_price_of_each_feature(switched):
     segments, _ = switched()
     states = find_states(segments)
     cheap, dear = (_alternate(segments, states, G, LEVEL, price=p, max_iter=20) for p in (0.0, 10.0))
@@ -141,7 +122,7 @@ def test_the_certificate_is_a_distance_in_standard_deviations():
     assert not fit._replace(misfit=THRESHOLDS.certificate_sigmas + 0.1).certified
 
 
-def test_only_features_whose_switches_are_cheap_are_tried_without(monkeypatch):
+def test_only_features_whose_switches_are_cheap_are_tried_without(switched, monkeypatch):
     """A feature is left alone where its switches cost more than three prices of a feature."""
     segments, _ = switched()
     states = find_states(segments)
@@ -166,7 +147,7 @@ def test_a_column_varies_where_it_takes_both_values():
     assert varies(Z).tolist() == [False, False, True]
 
 
-def test_a_fit_counts_misfit_in_the_rows_that_fit_and_its_freedom():
+def test_a_fit_counts_misfit_in_the_rows_that_fit_and_its_freedom(switched):
     segments, Z = switched(3)
     states = find_states(segments)
     fit = _alternate(segments, states, G, LEVEL, price=2.0, max_iter=20)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from lfm.switching.search_varying import _alternate, _grown, _pruned, refit_varying, search_varying
-from lfm.switching.segments import Segments
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
 
@@ -10,31 +9,12 @@ G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
 
 
-def switched(seed=0, S=120, drift=0.0):
-    """Segments in which one of three features switches at a time, and their codes Z (S, 3)."""
-    rng = np.random.default_rng(seed)
-    Z = np.zeros((S, 3), np.uint8)
-    size = np.ones(3)
-    mean = np.tile(LEVEL, (S, 1))
-    for s in range(1, S):
-        k = int(rng.integers(3))
-        Z[s] = Z[s - 1]
-        Z[s, k] ^= 1
-        if Z[s, k]:
-            size[k] = 1 + drift * rng.standard_normal()
-        mean[s] += (Z[s] * size) @ G
-    length = rng.integers(4, 40, size=S)
-    mean += rng.standard_normal(mean.shape) / np.sqrt(length)[:, None]
-    follows = np.arange(S) > 0
-    return Segments(np.cumsum([0, *length[:-1]]), length, mean, follows), Z
-
-
 def same_codes(Z, Z_true):
     return {z.tobytes() for z in Z.T} == {z.tobytes() for z in Z_true.T}
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_varying_search_finds_features_whose_activations_differ(seed):
+def test_the_varying_search_finds_features_whose_activations_differ(switched, seed):
     segments, Z = switched(seed, drift=0.05)
     fit = search_varying(segments, most=10, drift=None, max_iter=10, report=lambda _: None)
     assert same_codes(fit.Z, Z)
@@ -46,7 +26,7 @@ def test_the_varying_search_finds_features_whose_activations_differ(seed):
     assert given.variation.drift == 0.05
 
 
-def test_the_refit_is_generalised_least_squares_on_the_edges():
+def test_the_refit_is_generalised_least_squares_on_the_edges(switched):
     segments, Z = switched(1, S=40, drift=0.03)
     outlier = np.zeros(40, bool)
     outlier[17] = True
@@ -68,14 +48,14 @@ def test_the_refit_is_generalised_least_squares_on_the_edges():
     np.testing.assert_allclose(level, weight @ (segments.mean - Z @ features) / weight.sum())
 
 
-def test_the_drift_of_a_heavy_load_does_not_leak_into_a_small_one():
+def test_the_drift_of_a_heavy_load_does_not_leak_into_a_small_one(switched):
     """Edges in which a heavy load switches too say little about the small one."""
     segments, Z = switched(2, drift=0.1)
     fit, _ = refit_varying(segments.mean, segments, Z, np.zeros(len(Z), bool), G, Variation(0.1, 0.01))
     np.testing.assert_allclose(fit, G, atol=3.0)
 
 
-def test_a_type_of_edge_that_gains_becomes_a_feature_and_others_do_not():
+def test_a_type_of_edge_that_gains_becomes_a_feature_and_others_do_not(switched):
     segments, Z = switched(3, drift=0.02)
     variation = Variation(0.02, 0.002)
     two = _alternate(segments, G[:2], LEVEL, variation, price=30.0, max_iter=0)
@@ -94,7 +74,7 @@ def test_a_type_of_edge_that_gains_becomes_a_feature_and_others_do_not():
         assert kept is two
 
 
-def test_a_feature_that_explains_nothing_is_left_out():
+def test_a_feature_that_explains_nothing_is_left_out(switched):
     segments, Z = switched(4, drift=0.02)
     variation = Variation(0.02, 0.002)
     idle = np.vstack([G, [[0.0, 0.0, -35.0]]])
@@ -104,7 +84,7 @@ def test_a_feature_that_explains_nothing_is_left_out():
     np.testing.assert_array_equal(pruned.fit.Z, Z)
 
 
-def test_only_features_whose_switches_cost_less_than_a_feature_are_tried_without(monkeypatch):
+def test_only_features_whose_switches_cost_less_than_a_feature_are_tried_without(switched, monkeypatch):
     segments, _ = switched(5, drift=0.02)
     tracked = _alternate(segments, G, LEVEL, Variation(0.02, 0.002), price=1.0, max_iter=0)
     switches = np.sort(np.count_nonzero(np.diff(tracked.fit.Z.astype(int), axis=0), axis=0))
@@ -122,7 +102,7 @@ def test_only_features_whose_switches_cost_less_than_a_feature_are_tried_without
         assert len(tried) == np.count_nonzero(THRESHOLDS.switch_nats * switches <= limit)
 
 
-def test_what_each_segment_costs_adds_up_to_the_cost():
+def test_what_each_segment_costs_adds_up_to_the_cost(switched):
     segments, _ = switched(6, drift=0.02)
     tracked = _alternate(segments, G, LEVEL, Variation(0.02, 0.002), price=7.0, max_iter=0)
     assert tracked.paid.shape == (len(segments.start),)
