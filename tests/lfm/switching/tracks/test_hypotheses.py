@@ -5,55 +5,21 @@ import pytest
 
 from lfm.switching.tracking import _empty_hypotheses, _empty_scratch
 from lfm.switching.tracks.hypotheses import (
-    Model,
     inherit,
     innovate,
     learn,
-    start_over,
 )
 
 J, R = 4, 3
-RNG = np.random.default_rng(0)
 G = np.array([[20.0, 0, 0], [0, 15.0, 4.0], [3.0, 0, 9.0], [8.0, 7.0, 0]])
 LEVEL = np.array([1.0, -2.0, 0.5])
-MODEL = Model(
-    G,
-    G @ G.T,
-    LEVEL,
-    0.02**2,
-    np.array([0.1, 0.2, 0.05, 0.15]),
-    0.003**2,
-    0.0,  # nothing is negligible, so that whole matrices give the same
-    np.array([(a, -1, -1, -1) for a in range(-1, J)]),
-    np.array([(a, b, -1, -1) for a in range(J) for b in range(a + 1, J)]),
-)
 NOISE = 0.25
 
 
-@pytest.fixture
-def believed():
-    """Three hypotheses; the second has features 0 and 2 on and has learnt something about them."""
-    hypotheses = _empty_hypotheses(3, J, R)
-    for h in range(3):
-        start_over(MODEL, hypotheses, h, 0b0101 if h == 1 else 0, 0)
-    hypotheses.V[1] += RNG.normal(size=(J, R))
-    hypotheses.along[1] = [0.01, 0.02, 0.03, 0.04]
-    hypotheses.around[1] = [0.3, 0.1, 0.2, 0.4]
-    hypotheses.cost[1], hypotheses.chi2[1] = 7.0, 5.0
-    return hypotheses
-
-
-def covariance(around, along, on):
-    total = NOISE * np.eye(R)
-    for k in on:
-        total += around[k] * np.eye(R) + along[k] * np.outer(G[k], G[k])
-    return total
-
-
-def test_what_is_on_is_taken_off_and_may_have_wandered(believed):
+def test_what_is_on_is_taken_off_and_may_have_wandered(model, believed):
     mean = LEVEL + G[0] + G[2] + 0.3
     scratch = _empty_scratch(J, R, 2)
-    square, scale = innovate(MODEL, believed, 1, mean, NOISE, scratch)
+    square, scale = innovate(model, believed, 1, mean, NOISE, scratch)
     u = mean - LEVEL - believed.V[1, 0] - believed.V[1, 2]
     assert square == pytest.approx(u @ u)
     assert scale == pytest.approx(NOISE + 0.3 + 0.2)
@@ -62,12 +28,12 @@ def test_what_is_on_is_taken_off_and_may_have_wandered(believed):
     np.testing.assert_allclose(scratch.flip, [-0.3, 0.2, -0.2, 0.15])
 
 
-def test_a_segment_teaches_as_a_kalman_filter_does(believed):
+def test_a_segment_teaches_as_a_kalman_filter_does(model, believed):
     then = _empty_hypotheses(2, J, R)
     inherit(believed, 1, then, 0, 0b0001, 9.0)
     assert (then.code[0], then.cost[0], then.chi2[0]) == (1, 9.0, 5.0)
     mean = LEVEL + 1.02 * G[0] + 0.1
-    learn(MODEL, then, 0, 0b0101, mean, NOISE, _empty_scratch(J, R, 2))
+    learn(model, then, 0, 0b0101, mean, NOISE, _empty_scratch(J, R, 2))
     V = believed.V[1, 0]
     prior = 0.3 * np.eye(R) + 0.01 * np.outer(G[0], G[0])
     S = prior + NOISE * np.eye(R)
@@ -80,23 +46,23 @@ def test_a_segment_teaches_as_a_kalman_filter_does(believed):
     np.testing.assert_array_equal(then.V[0, 1:], believed.V[1, 1:])
 
 
-def test_what_switches_on_is_believed_to_be_the_feature_itself(believed):
+def test_what_switches_on_is_believed_to_be_the_feature_itself(model, believed):
     then = _empty_hypotheses(1, J, R)
     inherit(believed, 1, then, 0, 0b0111, 9.0)
     then.V[0, 1] = 99.0
     learn(
-        MODEL, then, 0, 0b0101, LEVEL + believed.V[1, 0] + believed.V[1, 2] + G[1], NOISE,
+        model, then, 0, 0b0101, LEVEL + believed.V[1, 0] + believed.V[1, 2] + G[1], NOISE,
         _empty_scratch(J, R, 2),
     )  # fmt: skip
     np.testing.assert_allclose(then.V[0, 1], G[1], atol=1e-9)
-    assert then.around[0, 1] < MODEL.around[1]
-    assert then.along[0, 1] < MODEL.along
+    assert then.around[0, 1] < model.around[1]
+    assert then.along[0, 1] < model.along
 
 
-def test_features_that_are_on_together_are_known_as_well_as_whole_matrices_say(believed):
+def test_features_that_are_on_together_are_known_as_well_as_whole_matrices_say(model, believed):
     then = _empty_hypotheses(1, J, R)
     inherit(believed, 1, then, 0, 0b0101, 9.0)
-    learn(MODEL, then, 0, 0b0101, LEVEL + G[0] + G[2], NOISE, _empty_scratch(J, R, 2))
+    learn(model, then, 0, 0b0101, LEVEL + G[0] + G[2], NOISE, _empty_scratch(J, R, 2))
     on = [0, 2]
     scale = NOISE + 0.3 + 0.2
     posterior = np.linalg.inv(np.diag([1 / 0.01, 1 / 0.03]) + G[on] @ G[on].T / scale)
