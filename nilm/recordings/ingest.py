@@ -86,7 +86,7 @@ def ingest_hour(recording: Path, piece: Path, *, calibration_file: Path, samplin
         dropped=[asdict(dropped) for dropped in reading.dropped],
         untimed=reading.untimed,
     )
-    record(manifest, step, [piece], result=hour.as_json(), durable=False)
+    record(manifest, step, [piece], result=asdict(hour), durable=False)
     return hour
 
 
@@ -113,7 +113,7 @@ def ingest_hour_or_leave_out(recording: Path, *, paths: WeekPaths, sampling: Sam
 
 def _leave_out(recording: Path, piece: Path, reason: str, step: Step) -> HourRecord:
     hour = left_out(recording, reason)
-    record(piece.with_suffix(".json"), step, [], result=hour.as_json(), durable=False)
+    record(piece.with_suffix(".json"), step, [], result=asdict(hour), durable=False)
     piece.unlink(missing_ok=True)
     return hour
 
@@ -185,7 +185,7 @@ def assemble_week(paths: WeekPaths, recordings: Sequence[Path], *, sampling: Sam
         seconds_recorded_twice=round(seconds_offered - float(table.duration_s.sum()), 1),
     )
     write_week(paths.waveforms, table)
-    files.write_json(paths.quality, quality.as_json())
+    files.write_json(paths.quality, asdict(quality))
     record(paths.waveforms_manifest, step, [paths.waveforms, paths.quality], result=marks)
     log.info(
         "%s: %d rows for %.1f%% of the week, %d of %d recordings left out",

@@ -4,15 +4,14 @@ Owns the sum: the time that the used rows stand for and the time listed here mak
 with a recording or a row is `nilm.recordings.quality`'s to say.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nilm.recordings.quality import FLAG_MEANINGS, NOT_RECORDED, UNFIT, Flag, iso
+from nilm.recordings.quality import FLAG_MEANINGS, UNFIT, Flag, iso
+from nilm.recordings.spans import Span, cut_by_reason, holes
 from nilm.recordings.tables import WeekTable
 from nilm.recordings.ukdale import HOUR_S, Week
 from nilm.thresholds import ROWS
@@ -21,32 +20,13 @@ from nilm.timeline import seconds
 NOT_EXPLAINED = "fits no combination of appliances"
 
 
-@dataclass(frozen=True)
-class Span:
-    """A stretch of time, in UNIX seconds, and why there is no result for it."""
-
-    start_s: float
-    end_s: float
-    reason: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The span for quality.json."""
-        minutes = round((self.end_s - self.start_s) / 60, 3)
-        return {
-            "start_utc": iso(self.start_s),
-            "end_utc": iso(self.end_s),
-            "minutes": minutes,
-            "reason": self.reason,
-        }
-
-
 def missing_spans(
     week: Week, table: WeekTable, used: NDArray[np.int64], gaps: Sequence[Mapping[str, Any]]
 ) -> tuple[Span, ...]:
     """What lies between the `used` rows of a week's table, in order of time, each span with one reason.
 
     `gaps` are those of the ingest, {"start_utc", "end_utc", "reason"}. A row that is there and was not used
-    is named by its flags. Holes shorter than a second, between two recordings, are passed over.
+    is named by its flags.
     """
     known = [Span(_unix_s(gap["start_utc"]), _unix_s(gap["end_utc"]), gap["reason"]) for gap in gaps]
     start_s = seconds(table.start_utc)
@@ -58,13 +38,23 @@ def missing_spans(
         for row in np.flatnonzero(~in_use)
     ]
     spans: list[Span] = []
-    for begin, end in _holes(week, start_s[in_use], end_s[in_use]):
-        for span in _explained(begin, end, known):
+    for hole in holes(start_s[in_use], end_s[in_use], (week.start.timestamp(), week.end.timestamp())):
+        for span in cut_by_reason(*hole, known):
             if spans and spans[-1].reason == span.reason and spans[-1].end_s == span.start_s:
-                spans[-1] = Span(spans[-1].start_s, span.end_s, span.reason)
+                spans[-1] = spans[-1]._replace(end_s=span.end_s)
             else:
                 spans.append(span)
     return tuple(spans)
+
+
+def span_json(span: Span) -> dict[str, Any]:
+    """A span as quality.json has it."""
+    return {
+        "start_utc": iso(span.start_s),
+        "end_utc": iso(span.end_s),
+        "minutes": round((span.end_s - span.start_s) / 60, 3),
+        "reason": span.reason,
+    }
 
 
 def hours_without_result(week: Week, spans: Sequence[Span]) -> tuple[str, ...]:
@@ -75,27 +65,6 @@ def hours_without_result(week: Week, spans: Sequence[Span]) -> tuple[str, ...]:
         hours = np.arange(len(covered)) * HOUR_S + first_s
         covered += np.clip(np.minimum(span.end_s, hours + HOUR_S) - np.maximum(span.start_s, hours), 0, None)
     return tuple(iso(first_s + HOUR_S * hour) for hour in np.flatnonzero(covered > HOUR_S - ROWS.gap_s))
-
-
-def _holes(week: Week, start_s: NDArray[Any], end_s: NDArray[Any]) -> Iterator[tuple[float, float]]:
-    """The stretches of the week in which no row stands, a second long or longer."""
-    order = np.argsort(start_s)
-    reached = week.start.timestamp()
-    for begin, end in zip(start_s[order].tolist(), end_s[order].tolist(), strict=True):
-        if begin - reached >= ROWS.gap_s:
-            yield reached, begin
-        reached = max(reached, end)
-    if week.end.timestamp() - reached >= ROWS.gap_s:
-        yield reached, week.end.timestamp()
-
-
-def _explained(begin: float, end: float, known: Sequence[Span]) -> Iterator[Span]:
-    """The hole from `begin` to `end`, cut where the reason changes; without a reason: not recorded."""
-    within = [span for span in known if span.start_s < end and span.end_s > begin]
-    cuts = {begin, end} | {t for span in within for t in (span.start_s, span.end_s) if begin < t < end}
-    for first, last in pairwise(sorted(cuts)):
-        reason = next((s.reason for s in within if s.start_s <= first and last <= s.end_s), NOT_RECORDED)
-        yield Span(first, last, reason)
 
 
 def _reason(flags: int) -> str:

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
+from nilm.recordings.spans import Span, cut_by_reason, holes
 from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
 from nilm.thresholds import ROWS
-from nilm.timeline import seconds
-
-TimeArray = NDArray[np.datetime64]
+from nilm.timeline import TimeArray, seconds
 
 
 class Flag(IntFlag):
@@ -61,7 +60,6 @@ NO_VOLTAGE = f"no voltage (below {ROWS.least_v:g} V RMS)"
 SWAPPED = "voltage and current channels look swapped"
 NO_LOCK = f"mains frequency outside {_mains_range(ROWS.lock_hz)}"
 CUT_SHORT = f"fewer than {ROWS.fewest_cycles} whole cycles recorded"
-NOT_RECORDED = "not recorded"
 
 
 @dataclass(frozen=True)
@@ -85,13 +83,9 @@ class HourRecord:
     dropped: Sequence[Mapping[str, Any]] = field(default_factory=list)  # what `asdict` makes of `Dropped`
     untimed: int = 0  # changes that are known only to lie between two probes
 
-    def as_json(self) -> dict[str, Any]:
-        """The record as a JSON value; `HourRecord.from_json` gives it back."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, value: Any) -> "HourRecord":
-        """The record that `as_json` wrote; InputFileError if the value is none."""
+        """The record of which `asdict` made the value; InputFileError if it is none."""
         try:
             hour = cls(**value)
             dropped = [Dropped(**entry) for entry in hour.dropped]
@@ -140,10 +134,6 @@ class WeekQuality:
     changes_untimed: int  # known only to lie between two probes, in hours with more changes than reads
     notes: Sequence[str]
     hours: Sequence[Mapping[str, Any]]  # every HourRecord
-
-    def as_json(self) -> dict[str, Any]:
-        """The quality as a JSON value; `WeekQuality(**value)` gives it back."""
-        return asdict(self)
 
     def as_result(self) -> results.Quality:
         """The part that the week's report shows."""
@@ -200,30 +190,21 @@ def week_quality(
         coverage=float(duration_s.sum()) / (last_s - first_s),
         flags=counts,
         flag_meanings={flag.name or "": meaning for flag, meaning in FLAG_MEANINGS.items()},
-        gaps=_gaps(_holes(start_s, duration_s, (first_s, last_s)), _reasons(records)),
+        gaps=_gaps(holes(start_s, start_s + duration_s, (first_s, last_s)), _reasons(records)),
         hours_missing=[iso(s) for s in hours[empty]],
         files_left_out=[{"file": r.source_file, "reason": r.left_out} for r in records if r.left_out],
         overlaps=overlaps,
         seconds_recorded_twice=seconds_recorded_twice,
         changes_untimed=untimed,
         notes=_notes(counts, n_rows, overlaps, untimed),
-        hours=[record.as_json() for record in records],
+        hours=[asdict(record) for record in records],
     )
 
 
-@dataclass(frozen=True)
-class _Span:
-    """A time that is missing for this reason."""
-
-    start_s: float
-    end_s: float
-    reason: str
-
-
-def _reasons(records: Sequence[HourRecord]) -> list[_Span]:
+def _reasons(records: Sequence[HourRecord]) -> list[Span]:
     """Why times are missing: their rows were dropped, or their file left out; earlier reasons go first."""
     spans = [
-        _Span(d["start_s"], d["start_s"] + d["duration_s"], d["reason"])
+        Span(d["start_s"], d["start_s"] + d["duration_s"], d["reason"])
         for record in records
         for d in record.dropped
     ]
@@ -232,33 +213,21 @@ def _reasons(records: Sequence[HourRecord]) -> list[_Span]:
         if record.left_out and start_s is not None:
             # A file that cannot be read does not say how long it was: an hour, as all are.
             end_s = start_s + (record.duration_s or HOUR_S)
-            spans.append(_Span(start_s, end_s, f"{record.source_file} left out: {record.left_out}"))
+            spans.append(Span(start_s, end_s, f"{record.source_file} left out: {record.left_out}"))
     return spans
 
 
-def _holes(
-    start_s: NDArray[np.float64], duration_s: NDArray[np.float64], week_s: tuple[int, int]
-) -> list[tuple[float, float]]:
-    """The times of the week that no row stands for, each longer than what counts as a gap."""
-    begin = np.append(start_s, week_s[1])
-    end = np.concatenate([[week_s[0]], start_s + duration_s])
-    missing = begin - end > ROWS.gap_s
-    return list(zip(end[missing].tolist(), begin[missing].tolist(), strict=True))
-
-
-def _gaps(holes: Sequence[tuple[float, float]], spans: Sequence[_Span]) -> list[dict[str, Any]]:
-    """The holes, cut where their reason changes."""
-    runs: list[_Span] = []
-    for begin_s, end_s in holes:
-        inside = [s for s in spans if s.end_s > begin_s and s.start_s < end_s]
-        edges = {t for s in inside for t in (s.start_s, s.end_s) if begin_s < t < end_s}
-        for low, high in pairwise(sorted({begin_s, end_s, *edges})):
-            middle = (low + high) / 2
-            reason = next((s.reason for s in inside if s.start_s <= middle < s.end_s), NOT_RECORDED)
-            if runs and runs[-1].end_s == low and (runs[-1].reason == reason or high - low <= ROWS.gap_s):
-                runs[-1] = _Span(runs[-1].start_s, high, runs[-1].reason)
+def _gaps(missing: Sequence[tuple[float, float]], known: Sequence[Span]) -> list[dict[str, Any]]:
+    """The missing times, cut where their reason changes; a moment goes with what was before it."""
+    runs: list[Span] = []
+    for hole in missing:
+        for span in cut_by_reason(*hole, known):
+            last = runs[-1] if runs else None
+            short = span.end_s - span.start_s <= ROWS.gap_s
+            if last and last.end_s == span.start_s and (last.reason == span.reason or short):
+                runs[-1] = last._replace(end_s=span.end_s)
             else:
-                runs.append(_Span(low, high, reason))
+                runs.append(span)
     return [
         {
             "start_utc": iso(run.start_s),

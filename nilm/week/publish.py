@@ -28,7 +28,7 @@ from nilm.manifest import Step, replace_outputs, why_redo
 from nilm.marks import PUBLISH_STEP, report_marks
 from nilm.options import PublishOptions
 from nilm.paths import WeekPaths
-from nilm.recordings.missing import hours_without_result, missing_spans
+from nilm.recordings.missing import hours_without_result, missing_spans, span_json
 from nilm.recordings.quality import read_quality
 from nilm.recordings.submeters import read_submeters
 from nilm.recordings.tables import WeekTable, read_week
@@ -37,12 +37,13 @@ from nilm.report.index import render_house, render_index, years_of
 from nilm.report.page import render_report
 from nilm.report.summary import read_earlier, week_summary
 from nilm.results import Quality, WeekResult
+from nilm.timeline import DAY_S
 from nilm.week.build import MeteredRows, Surroundings, build_week
 from nilm.week.files import week_files
 
 log = logging.getLogger(__name__)
 
-WEEK_S = 7 * 86400.0
+WEEK_S = 7 * DAY_S
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
@@ -173,7 +174,7 @@ def _quality(paths: WeekPaths, table: WeekTable, hopped: Disaggregation) -> Qual
         ingested.as_result(),
         coverage=float(table.duration_s[row].sum()) / WEEK_S,
         hours_missing=hours_without_result(paths.week, missing),
-        missing=tuple(span.as_json() for span in missing),
+        missing=tuple(map(span_json, missing)),
     )
     if not quality.rows_flagged:
         return quality

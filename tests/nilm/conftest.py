@@ -1,7 +1,7 @@
 """Small recordings in the data set's format, for the tests of the ingest, and small weeks after it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +267,7 @@ def ingested_week() -> Callable[..., WeekOnDisk]:
             flags=table.flags,
             seconds_recorded_twice=0.0,
         )
-        write_json(here.waveforms.with_name(f"{week}.quality.json"), quality.as_json())
+        write_json(here.waveforms.with_name(f"{week}.quality.json"), asdict(quality))
         here.raw.mkdir(parents=True, exist_ok=True)
         if submeters:
             _write_submeters(here.raw, house)

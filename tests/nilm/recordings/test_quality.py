@@ -8,6 +8,7 @@ from nilm import files
 from nilm.errors import InputFileError
 from nilm.recordings import quality
 from nilm.recordings.quality import Dropped, Flag, HourRecord, WeekQuality
+from nilm.recordings.spans import NOT_RECORDED
 from nilm.recordings.ukdale import Week
 
 WEEK = Week(2015, 4)
@@ -47,7 +48,7 @@ def test_every_missing_row_has_one_reason_and_the_counts_add_up() -> None:
     assert [(g["seconds"] / 1200, g["reason"]) for g in found.gaps] == [
         (1, quality.NO_VOLTAGE),
         (3, f"{bad.source_file} left out: truncated"),
-        (504 - 9, quality.NOT_RECORDED),
+        (504 - 9, NOT_RECORDED),
     ]
     assert sum(g["seconds"] for g in found.gaps) == (1 - found.coverage) * 7 * 86_400
     assert found.gaps[1] == {
@@ -94,7 +95,7 @@ def test_a_result_of_the_report_comes_out_and_json_goes_round(tmp_path: Path) ->
     assert (result.rows_expected, result.rows_used, result.rows_flagged) == (504, 2, 1)
     assert result.clipped_rows == 1
     assert result.files_left_out == ({"file": "vi-x.flac", "reason": "no time"},)
-    files.write_json(tmp_path / "q.json", found.as_json())
+    files.write_json(tmp_path / "q.json", asdict(found))
     assert quality.read_quality(tmp_path / "q.json") == found
     assert HourRecord(**found.hours[0]) == records[0]
     files.write_json(tmp_path / "q.json", {"house": "house_1"})
