@@ -11,7 +11,6 @@ that eight appliances show the hopper better than ten, where K-features has too 
 houses 0 to 5.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,21 +19,22 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.exceptions import ConvergenceWarning
 
 import lfm
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import overlap_score
 from nilm.disaggregate import disaggregate
 from nilm.disaggregate.house_priors import house_priors
+from nilm.experiments.hoppers import fitted
 from nilm.files import write_text
 from nilm.report import when
 from nilm.report.figures import palette, strips
 from nilm.report.figures.panels import Panels
-from nilm.report.page import environment
-from nilm.results import ShownCorrection, TimeArray
+from nilm.report.rendering import render
+from nilm.results import ShownCorrection
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.thresholds import SHOWN
+from nilm.timeline import TimeArray
 
 SEEDS = tuple(range(100, 106))
 APPLIANCES = 8
@@ -120,10 +120,10 @@ def show_hop(page: Path, seeds: Sequence[int] = SEEDS) -> list[Shown]:
     houses = [_explained(seed) for seed in seeds]
     pictured = max(houses, key=lambda shown: shown.answers[0].upside_down)  # the first of several
     lines, pairs = _compared(pictured)
-    content = environment().get_template("hop_shown.html")
     write_text(
         page,
-        content.render(
+        render(
+            "hop_shown.html",
             houses=houses,
             totals=totals(houses),
             pictured=pictured,
@@ -161,9 +161,7 @@ def _explained(seed: int) -> Shown:
 
 def _baseline(X: FloatArray, K: int) -> lfm.Solution:
     """K-features' best of a few starts."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a plain baseline is what is wanted
-        found = [lfm.KFeatures(n_components=K, random_state=s).fit(X).solution_ for s in range(STARTS)]
+    found = [fitted(lfm.KFeatures(n_components=K, random_state=s), X) for s in range(STARTS)]
     return min(found, key=lambda solution: float(np.linalg.norm(solution.residual(X))))
 
 

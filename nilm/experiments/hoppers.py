@@ -1,8 +1,11 @@
-"""The two hoppers that the experiments compare: the paper's, and ours, under the paper's own prior."""
+"""What the experiments compare: fits as they are, the paper's hopper, and ours under the paper's prior."""
 
 import math
+import warnings
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from lfm import GaussianW, RankDeficientError, Solution, enumerate_candidates, hop, sample_candidates
 from lfm.arrays import FloatArray
@@ -12,6 +15,14 @@ N_STEPS = 1000  # M of Sec. 5
 WITHOUT, PAPERS, OURS = "without", "paper's hopper", "our hopper"
 MAX_NODES = 100_000  # of our enumeration; where it ends there, a hop over all it found would take minutes
 TOLERANCE = 0.01  # candidates may break about this share of the rows
+
+
+def fitted(estimator: Any, X: FloatArray) -> Solution:
+    """The solution that an estimator finds for X (N, D); a fit that stopped early is compared as it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solution: Solution = estimator.fit(X).solution_
+    return solution
 
 
 def papers_hopper(

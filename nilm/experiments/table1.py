@@ -5,17 +5,15 @@ the change in percent can. Here X is divided by the root mean square of its entr
 printed raw and relative to ‖X‖.
 """
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
 
 from lfm import MEIBP, LatentLasso, RankDeficientError, Solution, enumerate_candidates
 from lfm.arrays import FloatArray
-from nilm.experiments.hoppers import OURS, PAPERS, with_both
+from nilm.experiments.hoppers import OURS, PAPERS, fitted, with_both
 from nilm.experiments.outcome import Outcome, Scale
 from nilm.music.spectra import SpectraOptions, power_spectra, read_audio
 from nilm.music.tune import synthesise, tiny_tune
@@ -80,9 +78,7 @@ def rows(scale: Scale) -> Iterator[dict[str, object]]:
             if kind != family:
                 continue
             estimator = MEIBP if algorithm == "MEIBP" else LatentLasso
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # compared as it is, as in the paper
-                solution = estimator(n_components=K, random_state=SEED).fit(X).solution_
+            solution = fitted(estimator(n_components=K, random_state=SEED), X)
             scale_X = float(np.linalg.norm(X))
             paper_residual, paper_before, paper_after = PAPER[kind, algorithm, K]
             equivalent = _equivalent_columns(solution)

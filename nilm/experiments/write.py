@@ -25,7 +25,7 @@ from nilm.experiments.source import source_digest
 from nilm.files import digest, write_text
 from nilm.manifest import Step, recorded, replace_outputs, why_redo
 from nilm.report.figures.svg import inline_svg
-from nilm.report.page import environment
+from nilm.report.rendering import render
 
 log = logging.getLogger(__name__)
 
@@ -94,11 +94,12 @@ def _page(name: str, outcome: Outcome, scale: Scale) -> str:
             outcome.draw, name=name, size=outcome.size, title=outcome.title, text=outcome.figure_alt
         )
     tables = {table: _cells(frame) for table, frame in outcome.tables.items() if len(frame) <= 60}
-    files = [*(f"{table}.csv" for table in outcome.tables)]
+    files = [f"{table}.csv" for table in outcome.tables]
     if outcome.draw is not None:
         files += [f"{name}.svg", f"{name}.png"]
-    page = environment().get_template("experiment.html")
-    return page.render(outcome=outcome, figure=figure, tables=tables, files=files, quick=scale.quick)
+    return render(
+        "experiment.html", outcome=outcome, figure=figure, tables=tables, files=files, quick=scale.quick
+    )
 
 
 def _cells(frame: pd.DataFrame) -> tuple[list[tuple[str, bool]], list[list[str]]]:
@@ -131,5 +132,5 @@ def write_index(folder: Path) -> Path:
             result = recorded(folder / "manifest.json", name).result
             entries.append({"href": f"{name}.html", **result})
     index = folder / "index.html"
-    write_text(index, environment().get_template("experiments.html").render(entries=entries))
+    write_text(index, render("experiments.html", entries=entries))
     return index

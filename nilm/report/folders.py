@@ -2,23 +2,15 @@
 
 from pathlib import Path
 
-from nilm.errors import NilmError
+from nilm.appliances.thresholds import PAGE
 from nilm.recordings.ukdale import Week
 
 SUMMARY_FILE = "summary.json"
 
 
-def week_of(folder: Path) -> Week | None:
-    """The week whose folder this is; None for another folder, a piece of music's or a note's."""
-    try:
-        return Week.parse(folder.name)
-    except NilmError:
-        return None
-
-
-def summaries_before(folder: Path, *, most: int = 4) -> list[Path]:
-    """The summaries of the last `most` weeks before the week in `folder`, oldest first, of the same house."""
+def summaries_before(folder: Path) -> list[Path]:
+    """The summaries that the week in `folder` is compared with: of the last weeks before it, oldest first."""
     this = Week.parse(folder.name)
     found = folder.parent.glob(f"*/{SUMMARY_FILE}")
-    weeks = sorted(week for path in found if (week := week_of(path.parent)))
-    return [folder.parent / str(week) / SUMMARY_FILE for week in weeks if week < this][-most:]
+    weeks = sorted(week for path in found if (week := Week.named(path.parent.name)))
+    return [folder.parent / str(week) / SUMMARY_FILE for week in weeks if week < this][-PAGE.usual_weeks :]

@@ -24,8 +24,8 @@ from nilm.recordings.ukdale import Week
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
 from nilm.report.figures import palette, strips, wide
 from nilm.report.figures.chart import Layer, own_layers
-from nilm.report.folders import SUMMARY_FILE, week_of
-from nilm.report.page import environment
+from nilm.report.folders import SUMMARY_FILE
+from nilm.report.rendering import render
 from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
 from nilm.report.troubles import FAILED_FILE, failure_of, silence_of
 
@@ -123,7 +123,7 @@ def render_index(outputs_root: Path) -> str:
     folders = sorted(p for p in outputs_root.iterdir() if p.is_dir()) if outputs_root.is_dir() else []
     found = [(folder, _week_folders(folder)) for folder in folders]
     houses = [_house_line(folder, weeks) for folder, weeks in found if weeks]
-    return environment().get_template("index.html").render(houses=houses, others=_other_pages(outputs_root))
+    return render("index.html", houses=houses, others=_other_pages(outputs_root))
 
 
 def _house_line(folder: Path, folders: Sequence[Path]) -> HouseLine:
@@ -164,29 +164,26 @@ def render_house(outputs_root: Path, house: str, year: int | None = None) -> str
     summaries = [week.summary for week in read if week.summary is not None]
     rows = _rows(summaries)
     layers = _layers(rows)
-    return (
-        environment()
-        .get_template("house.html")
-        .render(
-            house=house,
-            year=year,
-            years=years,
-            older=len(folders) > len(shown) and shown[:1] != folders[:1],
-            weeks=weeks,
-            read=read,
-            rows=rows,
-            layers=layers,
-            trend=strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh"),
-            changes=[
-                Changes(read[n], arrivals(summaries[n], summaries[:n]), first=n == 0)
-                for n in reversed(range(len(read)))
-            ],
-            picture=wide.energy_by_week(
-                [w.week for w in read], [(layer.style, layer.values) for layer in layers], name="weeks"
-            )
-            if rows
-            else "",
+    return render(
+        "house.html",
+        house=house,
+        year=year,
+        years=years,
+        older=len(folders) > len(shown) and shown[:1] != folders[:1],
+        weeks=weeks,
+        read=read,
+        rows=rows,
+        layers=layers,
+        trend=strips.spark([s.metered_kwh for s in summaries], label=f"Energy of {house} by week, kWh"),
+        changes=[
+            Changes(read[n], arrivals(summaries[n], summaries[:n]), first=n == 0)
+            for n in reversed(range(len(read)))
+        ],
+        picture=wide.energy_by_week(
+            [w.week for w in read], [(layer.style, layer.values) for layer in layers], name="weeks"
         )
+        if rows
+        else "",
     )
 
 
@@ -198,7 +195,7 @@ def _week_folders(folder: Path) -> list[Path]:
     """The weeks in a house's folder, oldest first: folders named like a week, with a report or a failure."""
     if not folder.is_dir():
         return []
-    named = sorted(path for path in folder.iterdir() if path.is_dir() and week_of(path))
+    named = sorted(path for path in folder.iterdir() if path.is_dir() and Week.named(path.name))
     shown = ("report.html", SUMMARY_FILE, FAILED_FILE)
     return [path for path in named if any((path / name).is_file() for name in shown)]
 

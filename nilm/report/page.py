@@ -1,18 +1,12 @@
 """The report of one house and week: a self-contained HTML page from a `WeekResult`.
 
-Owns which piece of the result stands where, and the environment of the templates; the drawings come from
-`figures`, `chart` and `strips`, the sentences from `story` and `portrait`. No file is read or written but the
-package's own templates.
+Owns which piece of the result stands where. The drawings come from `figures`, the sentences from `text`; the
+templates are filled in by `rendering`. No file is read or written but the package's own templates.
 """
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
-import jinja2
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
@@ -23,60 +17,12 @@ from nilm.appliances.thresholds import APPLIANCES, PAGE
 from nilm.report import when
 from nilm.report.changes import compare
 from nilm.report.figures import palette, strips, wide
-from nilm.report.figures.chart import bokeh_script, chart_data, power_layers
+from nilm.report.figures.chart import chart_data, power_layers
 from nilm.report.figures.panels import Panels
+from nilm.report.rendering import render
 from nilm.report.summary import WeekSummary, summary_of
-from nilm.report.text import portrait, story, words
+from nilm.report.text import portrait, story
 from nilm.results import Activation, Appliance, ShownCorrection, WeekResult
-
-# A page of 5 MB holds about this many rows of activations; the CSV holds them all, and the page says so.
-
-
-@cache
-def environment() -> jinja2.Environment:
-    """The templates with autoescape on and every name required, and the constants that all pages share."""
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("nilm.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    folder = files("nilm.report") / "templates"
-    scripts = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "chart")}
-    scripts["bokeh"] = bokeh_script()
-    made.globals.update(
-        # Our own files, which hold no data of a week.
-        scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704
-        style=Markup((folder / "style.css").read_text(encoding="utf-8")),  # noqa: S704
-        digests={name: _digest(script) for name, script in scripts.items()},
-        light=palette.css_variables(palette.LIGHT, palette.LIGHT_GROUND),
-        dark=palette.css_variables(palette.DARK, palette.DARK_GROUND),
-        is_mapping=lambda value: isinstance(value, Mapping),
-        is_list=lambda value: isinstance(value, Sequence) and not isinstance(value, str),
-    )
-    made.filters.update(
-        breakable=words.breakable,
-        second=words.second,
-        end_second=words.end_second,
-        fixed=words.fixed,
-        percent=words.percent,
-        rounded=words.rounded,
-        watts=words.watts,
-        money=words.money,
-        count_of=words.count,
-        duration=words.duration,
-        moment=words.moment,
-        change=words.change,
-        confidence=words.confidence,
-        correction=words.correction,
-    )
-    return made
-
-
-def _digest(script: str) -> str:
-    """A script's mark in the page's Content-Security-Policy: no other script runs."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 @dataclass(frozen=True)
@@ -141,42 +87,39 @@ def render_report(result: WeekResult, weeks: Sequence[WeekSummary] = ()) -> str:
     entries = _entries(views, result.tariff_per_kwh)
     shown, minor = _minor_apart(entries, result)
     layers = power_layers(result)
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            result=result,
-            zone=window.zone,
-            views=views,
-            entries=shown,
-            minor=minor,
-            by_id=by_id,
-            comparison=compare(summary_of(result), weeks, seen=by_id.keys() - set(result.catalogue.new)),
-            corrections=[
-                _correction(result, index, by_id, window, panels) for index in range(len(result.corrections))
-            ],
-            day_names=[window.day(d) for d in range(window.days + 1)],
-            sentences=story.three_sentences(result, window),
-            cautions=story.cautions(result),
-            in_doubt=story.much_in_doubt(result),
-            doubts=story.doubts(result),
-            shared_doubt=story.shared_doubt(result),
-            explained=story.explained_share(result),
-            explained_words=story.explained_words(result),
-            too_much=story.counted_too_much(result),
-            residual=story.residual(result.certainty),
-            equivalents=story.equivalents(result.certainty),
-            missing=story.missing_hours(result.quality, window.zone),
-            mains=story.mains_words(result),
-            layers=layers,
-            chart=chart_data(layers, result, window),
-            stacked=wide.stacked_power(layers, result, window, name="stacked"),
-            mains_figure=wide.mains(result, window, name="mains"),
-            likely=APPLIANCES.likely,
-            folded=len(shown) > PAGE.most_open,
-            largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
-            scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
-        )
+    return render(
+        "report.html",
+        result=result,
+        zone=window.zone,
+        views=views,
+        entries=shown,
+        minor=minor,
+        by_id=by_id,
+        comparison=compare(summary_of(result), weeks, seen=by_id.keys() - set(result.catalogue.new)),
+        corrections=[
+            _correction(result, index, by_id, window, panels) for index in range(len(result.corrections))
+        ],
+        day_names=[window.day(d) for d in range(window.days + 1)],
+        sentences=story.three_sentences(result, window),
+        cautions=story.cautions(result),
+        in_doubt=story.much_in_doubt(result),
+        doubts=story.doubts(result),
+        shared_doubt=story.shared_doubt(result),
+        explained=story.explained_share(result),
+        explained_words=story.explained_words(result),
+        too_much=story.counted_too_much(result),
+        residual=story.residual(result.certainty),
+        equivalents=story.equivalents(result.certainty),
+        missing=story.missing_hours(result.quality, window.zone),
+        mains=story.mains_words(result),
+        layers=layers,
+        chart=chart_data(layers, result, window),
+        stacked=wide.stacked_power(layers, result, window, name="stacked"),
+        mains_figure=wide.mains(result, window, name="mains"),
+        likely=APPLIANCES.likely,
+        folded=len(shown) > PAGE.most_open,
+        largest_kwh=max((abs(e.energy_kwh) for e in entries), default=0.0) or 1.0,
+        scores_before={s.truth_name: s for s in result.scores.appliances_before} if result.scores else {},
     )
 
 

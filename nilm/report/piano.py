@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from nilm.music.pitches import Note, match_notes, pitch_name
 from nilm.music.transcription import Transcription
 from nilm.report.figures.svg import MUTED, hue_for_matplotlib, inline_svg
-from nilm.report.page import environment
+from nilm.report.rendering import render
 
 _ACROSS = 4
 
@@ -35,22 +35,19 @@ def render_piano(found: Transcription) -> str:
             f"feature {k}: {pitch_name(p.pitch)}, score {p.score:.2f}" for k, p in enumerate(found.pitches, 1)
         ),
     )
-    return (
-        environment()
-        .get_template("piano.html")
-        .render(
-            found=found,
-            roll=roll,
-            spectra=spectra,
-            features=[
-                (k, pitch_name(p.pitch), p.score, float(on), p.score >= found.options.min_pitch_score)
-                for k, (p, on) in enumerate(
-                    zip(found.pitches, found.solution.Z.mean(axis=0), strict=True), start=1
-                )
-            ],
-            n_pitches=len({note.pitch for note in found.notes}),
-            options=asdict(found.options),
-        )
+    return render(
+        "piano.html",
+        found=found,
+        roll=roll,
+        spectra=spectra,
+        features=[
+            (k, pitch_name(p.pitch), p.score, float(on), p.score >= found.options.min_pitch_score)
+            for k, (p, on) in enumerate(
+                zip(found.pitches, found.solution.Z.mean(axis=0), strict=True), start=1
+            )
+        ],
+        n_pitches=len({note.pitch for note in found.notes}),
+        options=asdict(found.options),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from nilm.appliances.analyst import AnalystNotes
-from nilm.report.page import environment
+from nilm.report.rendering import render
 from nilm.report.summary import WeekSummary
 from nilm.thresholds import INPUT
 
@@ -30,13 +30,13 @@ class Action(StrEnum):
 def with_forms(html: str, summary: WeekSummary, notes: AnalystNotes, *, token: str) -> str:
     """A week's report with a form in every card and the last decision at its top."""
     lines = {line.appliance_id: line for line in summary.appliances}
-    card = environment().get_template("serve_card.html")
 
     def form(found: re.Match[str]) -> str:
         line = lines.get(found[1])
         if line is None:
             return found[0]
-        return card.render(
+        return render(
+            "serve_card.html",
             house=summary.house,
             week=summary.week,
             line=line,
@@ -47,8 +47,8 @@ def with_forms(html: str, summary: WeekSummary, notes: AnalystNotes, *, token: s
             Action=Action,
         )
 
-    notice = environment().get_template("serve_notice.html")
-    said = notice.render(
+    said = render(
+        "serve_notice.html",
         house=summary.house,
         week=summary.week,
         last=None if notes.last is None else notes.history[notes.last],
@@ -62,22 +62,19 @@ def decisions_page(
     house: str, notes: AnalystNotes, *, token: str, pending: int, failed: Sequence[str]
 ) -> str:
     """The page of all decisions about a house, newest first, and what became of the reports since."""
-    return (
-        environment()
-        .get_template("serve_decisions.html")
-        .render(
-            house=house,
-            history=list(enumerate(notes.history))[::-1],
-            last=notes.last,
-            undone={change.undoes for change in notes.history},
-            token=token,
-            pending=pending,
-            failed=failed,
-            Action=Action,
-        )
+    return render(
+        "serve_decisions.html",
+        house=house,
+        history=list(enumerate(notes.history))[::-1],
+        last=notes.last,
+        undone={change.undoes for change in notes.history},
+        token=token,
+        pending=pending,
+        failed=failed,
+        Action=Action,
     )
 
 
 def refusal_page(words: str) -> str:
     """The page that says why a form or an address was not accepted."""
-    return environment().get_template("serve_refusal.html").render(words=words)
+    return render("serve_refusal.html", words=words)

@@ -18,6 +18,7 @@ from nilm.report.folders import summaries_before
 from nilm.report.text.words import is_sure
 from nilm.report.when import Window, hours_of, week_window
 from nilm.results import Appliance, WeekResult
+from nilm.timeline import J_PER_KWH
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class ApplianceLine:
     @property
     def mean_w(self) -> float:
         """Its power while it is on; 0 where it never was."""
-        return abs(self.energy_kwh) * 3.6e6 / self.on_s if self.on_s > 0 else 0.0
+        return abs(self.energy_kwh) * J_PER_KWH / self.on_s if self.on_s > 0 else 0.0
 
     @property
     def run_s(self) -> float:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
 from nilm.appliances.thresholds import PAGE
-from nilm.results import Appliance, TimeArray, WeekResult
+from nilm.results import Appliance, WeekResult
 from nilm.thresholds import ROWS
+from nilm.timeline import DAY_S, TimeArray
 
-DAY_S = 86_400
 MOST_OVERHANG = np.timedelta64(14, "h")  # no clock of the world is further ahead of UTC
 
 

@@ -10,13 +10,15 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from lfm import runs_of_ones
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import duration_words
 from nilm.report.figures.palette import style_of
 from nilm.report.text import words
-from nilm.report.when import DAY_S, Hours, Timed, Window
+from nilm.report.when import Hours, Timed, Window
 from nilm.results import Appliance
 from nilm.thresholds import ROWS
+from nilm.timeline import DAY_S
 
 _CELL, _LEFT, _TOP = 12, 44, 14
 _STRIP = 40  # height of a strip of power, in units of its viewBox
@@ -139,16 +141,11 @@ def spark(values: Sequence[float], *, label: str, colour: int | None = None) -> 
 def on_stretches(on: NDArray[np.uint8], result: Timed, window: Window) -> list[tuple[float, float]]:
     """Runs of ones in a column of Z, (start, end) in seconds of the window; a hole ends a run."""
     start = window.seconds(result.start_utc)
-    ones = np.flatnonzero(on)
-    if not len(ones):
-        return []
     stop = start + result.duration_s
-    follows = (np.diff(ones) == 1) & (start[ones[1:]] - stop[ones[:-1]] <= ROWS.gap_s)
-    first = ones[np.concatenate([[True], ~follows])]
-    last = ones[np.concatenate([~follows, [True]])]
+    holes = np.append(False, start[1:] - stop[:-1] > ROWS.gap_s)
+    pairs = [(float(start[first]), float(stop[after - 1])) for first, after in runs_of_ones(on, holes)]
     end = window.days * DAY_S
-    pairs = zip(start[first], stop[last], strict=True)
-    return [(max(float(a), 0.0), min(float(b), end)) for a, b in pairs if b > 0 and a < end]
+    return [(max(a, 0.0), min(b, end)) for a, b in pairs if b > 0 and a < end]
 
 
 def _squares(where: NDArray[np.bool_]) -> str:

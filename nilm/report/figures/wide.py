@@ -14,8 +14,9 @@ from lfm.arrays import FloatArray
 from nilm.report.figures.chart import Layer
 from nilm.report.figures.palette import Style
 from nilm.report.figures.svg import GROUND, MUTED, TEXT, drawing, hue_for_matplotlib, new_figure, svg_of
-from nilm.report.when import DAY_S, Window, binned
+from nilm.report.when import Window, binned
 from nilm.results import WeekResult
+from nilm.timeline import DAY_S
 
 BIN_S = 3600  # hourly means: the figure is for paper, and for pages without script
 WIDE = (1040, 340)
@@ -33,7 +34,7 @@ def _day_axis(axes: Axes, window: Window) -> None:
 
 
 def stacked_power(layers: Sequence[Layer], result: WeekResult, window: Window, *, name: str) -> Markup:
-    """The layers piled up against the metered power, in means of a quarter of an hour, without names."""
+    """The layers piled up against the metered power, in means of an hour, without names."""
     days = np.arange(window.days * DAY_S // BIN_S + 1) * BIN_S / DAY_S
     powers = [binned(layer.values, result, window, bin_s=BIN_S) for layer in layers]
     metered = binned(result.metered_w, result, window, bin_s=BIN_S)

@@ -15,8 +15,9 @@ from markupsafe import Markup, escape
 from nilm.appliances.certainty.doubts import GUESS, LIKELY, sure_word
 from nilm.appliances.thresholds import PAGE
 from nilm.report.text import words
-from nilm.report.when import DAY_S, Window
+from nilm.report.when import Window
 from nilm.results import Appliance, Certainty, Quality, WeekResult
+from nilm.timeline import DAY_S, J_PER_KWH
 
 _OTHERS = {
     "identifiable": "no other explanation fits the data",
@@ -149,7 +150,7 @@ def cautions(result: WeekResult) -> list[Markup]:
     """What an analyst must know before using any number of the page; empty in a good week."""
     found = []
     # Against the energy that passed the meter either way: a house that feeds in may count to nothing in all.
-    passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / 3.6e6
+    passed_kwh = float(np.nansum(np.abs(result.metered_w) * result.duration_s)) / J_PER_KWH
     if -result.unexplained_kwh > PAGE.most_over * passed_kwh:
         found.append(
             Markup(

@@ -5,7 +5,7 @@ for the reader, the value is the number of the CSV, digit for digit.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 
 import numpy as np
@@ -31,7 +31,10 @@ _CORRECTIONS = {
     "split": "corrected: was split in two",
     "bias level moved": "corrected: the always-on level was moved",
 }
-NONE = "–"
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text}\u00a0{unit}" if unit else text
 
 
 def _signed(text: str) -> str:
@@ -46,32 +49,32 @@ def decimals(value: float, places: int) -> str:
     return _signed(f"{value or 0.0:,.{places}f}")  # −0 is 0
 
 
-def data(value: float | int | None, text: str) -> Markup:
-    """`text` for the reader with `value` for the machine; a dash where there is no number."""
+def data(value: float | None, text: str | Callable[[float], str]) -> Markup:
+    """`text` for the reader, or what it makes of the value, with `value` for the machine; else a dash."""
     if value is None or not math.isfinite(value):
         return Markup('<span class="none">–</span>')
     exact = repr(value.item() if isinstance(value, np.generic) else value)
-    return Markup('<data value="{}">{}</data>').format(exact, text)
+    return Markup('<data value="{}">{}</data>').format(exact, text if isinstance(text, str) else text(value))
 
 
 def fixed(value: float | None, places: int = 2, unit: str = "") -> Markup:
     """A number with a fixed count of decimals and, where given, its unit."""
-    known = value is not None and math.isfinite(value)
-    text = decimals(float(value), places) if value is not None and known else NONE
-    return data(value, f"{text}\u00a0{unit}" if unit else text)
+    return data(value, lambda known: _with_unit(decimals(known, places), unit))
 
 
 def rounded(value: float | None, places: int = 2) -> Markup:
     """A number such as an error, for which nothing is as good as 0.00."""
-    known = value is not None and math.isfinite(value)
-    text = f"{float(value):,.{places}f}" if value is not None and known else NONE
-    return data(value, _signed(text) if text.strip("-0.") else text.removeprefix("-"))
+
+    def text(known: float) -> str:
+        shown = f"{known:,.{places}f}"
+        return _signed(shown) if shown.strip("-0.") else shown.removeprefix("-")
+
+    return data(value, text)
 
 
 def percent(value: float | None, places: int = 1) -> Markup:
     """A ratio as a percentage."""
-    known = value is not None and math.isfinite(value)
-    return data(value, percent_text(float(value), places) if value is not None and known else NONE)
+    return data(value, lambda known: percent_text(known, places))
 
 
 def percent_text(value: float, places: int = 1) -> str:
@@ -81,8 +84,7 @@ def percent_text(value: float, places: int = 1) -> str:
 
 def watts(value: float | None) -> Markup:
     """Watts: whole from ten on, one decimal below."""
-    known = value is not None and math.isfinite(value)
-    return data(value, watts_text(float(value)) if value is not None and known else NONE)
+    return data(value, watts_text)
 
 
 def watts_text(value: float) -> str:
@@ -100,8 +102,7 @@ def money(value: float, currency: str) -> Markup:
 
 def change(value: float, places: int = 1, unit: str = "") -> Markup:
     """A difference with its sign, so that a rise is seen as one."""
-    text = f"{'+' if value > 0 else ''}{decimals(value, places)}"
-    return data(value, f"{text}\u00a0{unit}" if unit else text)
+    return data(value, _with_unit(f"{'+' if value > 0 else ''}{decimals(value, places)}", unit))
 
 
 def count(value: int, one: str, many: str = "") -> Markup:
