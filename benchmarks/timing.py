@@ -22,10 +22,10 @@ import numpy as np
 from machine import machine_size
 from timing_habits import WAYS, table_of_habits
 
+from lfm import runs_of_ones
 from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week
-from nilm.simulate.schedules import runs
 from nilm.simulate.week import simulate_week
 from nilm.timeline import seconds
 
@@ -76,7 +76,7 @@ def run_energies(truth: Truth, table: WeekTable) -> dict[str, list[tuple[float, 
     end_s = start_s + table.duration_s
     for k, name in enumerate(truth.names):
         others = np.delete(truth.power_w, k, axis=1).sum(axis=1)
-        for first, end in runs(truth.on[:, k]):
+        for first, end in runs_of_ones(truth.on[:, k]):
             run_w = truth.power_w[first:end, k]
             if first == 0 or end >= len(truth.on):
                 continue

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lfm import runs_of_ones
 from nilm.appliances.energy_assigned import divided, energy_rightly_assigned
 from nilm.disaggregate.disaggregation import load_disaggregation
 from nilm.disaggregate.steps import FactoriseOptions, PriorOptions, factorise_week, hop_week
@@ -19,7 +20,6 @@ from nilm.recordings.ingest import WeekPaths, ingest_week
 from nilm.recordings.tables import WeekTable, read_week
 from nilm.recordings.ukdale import Week
 from nilm.recordings.waveforms import Sampling
-from nilm.simulate.schedules import runs
 from nilm.simulate.week import simulate_week
 from nilm.timeline import seconds
 
@@ -62,7 +62,7 @@ def runs_found(truth_w: np.ndarray, given_w: np.ndarray, lasts_s: np.ndarray) ->
     """How many runs one channel has, and how many of them were found."""
     found = [
         float(lasts_s[a:b] @ np.minimum(given_w, truth_w)[a:b]) >= 0.5 * float(lasts_s[a:b] @ truth_w[a:b])
-        for a, b in runs(truth_w >= LEAST_W)
+        for a, b in runs_of_ones(truth_w >= LEAST_W)
     ]
     return len(found), sum(found)
 

@@ -17,7 +17,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -188,8 +188,8 @@ def read_json(path: Path, *, cure: str = KEPT_BY_HAND) -> Any:
         raise InputFileError(f"{path} is not JSON ({error}); {cure}") from error
 
 
-def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file; InputFileError with the `cure` if it is missing or damaged."""
+def read_npz(path: Path, *, cure: str, fields: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file; InputFileError if it is missing or damaged, or lacks one of `fields`."""
     try:
         source = path.open("rb")  # not by numpy, which leaves a file open that it cannot make sense of
     except OSError as error:
@@ -199,9 +199,11 @@ def read_npz(path: Path, *, cure: str) -> dict[str, NDArray[Any]]:
             arrays = {name: file[name] for name in file.files}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("a member that is no array")
-        return arrays
     except _NOT_NPZ as error:
         raise InputFileError(f"{path} is not a file of arrays ({error!r:.200}); {cure}") from error
+    if missing := [name for name in fields if name not in arrays]:
+        raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(fields)}")
+    return arrays
 
 
 @contextmanager

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
-
-TimeArray = NDArray[np.datetime64]
+from nilm.timeline import TimeArray
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nilm.thresholds import ROWS
 TimeArray = NDArray[np.datetime64]
 
 J_PER_KWH = 3.6e6
-DAY_S = 86_400.0
+DAY_S = 86_400
 
 
 def seconds(time: TimeArray) -> FloatArray:

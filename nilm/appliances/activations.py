@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm.arrays import FloatArray
 from nilm.errors import OptionError
-from nilm.results import Activation, TimeArray
-from nilm.timeline import DAY_S, J_PER_KWH, ends, gaps_before
+from nilm.results import Activation
+from nilm.timeline import DAY_S, J_PER_KWH, TimeArray, ends, gaps_before
 
 ENERGY_DECIMALS = 6  # kWh are stated to the milliwatt-hour
 _WEEK_S = 7 * DAY_S

@@ -26,15 +26,18 @@ from nilm.appliances.measures import kind_of_load, measure_waveform
 from nilm.appliances.naming import Name, SubmeterMatch, describe, distinct
 from nilm.appliances.parts import PartOf, evidence_words, likely_parts
 from nilm.disaggregate.disaggregation import Disaggregation
-from nilm.results import Activation, Appliance, TimeArray
-from nilm.timeline import DAY_S, gaps_before, share_of_time
+from nilm.results import Activation, Appliance
+from nilm.timeline import DAY_S, TimeArray, gaps_before, share_of_time
 
 EARLIER_WEEK = "earlier week"  # where a name comes from that this week did not find itself
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """One feature of the solution, measured: an appliance that has no id and no name yet."""
+    """One feature of the solution, measured: an appliance that has no id and no name yet.
+
+    All but `start` are fields of `nilm.results.Appliance`.
+    """
 
     current_a: FloatArray  # (D,)
     on: NDArray[np.uint8]  # (N,)
@@ -195,6 +198,7 @@ def build_appliances(
     for k, load in enumerate(loads):
         appliance_id, name = appliance_ids[k], names[k]
         part = parts.get(k)
+        measured = {name: value for name, value in vars(load).items() if name != "start"}
         doubt = doubt_of(hopped.evidence[k], float(hopped.sure[k]))
         appliances.append(
             Appliance(
@@ -202,17 +206,7 @@ def build_appliances(
                 name=name.text,
                 name_source=name.source,
                 name_score=name.score,
-                kind=load.kind,
-                current_a=load.current_a,
-                amplitude=load.amplitude,
-                active_w=load.active_w,
-                rms_a=load.rms_a,
-                power_factor=load.power_factor,
-                thd=load.thd,
-                on=load.on,
-                activations=load.activations,
-                share_of_time=load.share_of_time,
-                energy_kwh=load.energy_kwh,
+                **measured,
                 inrush=load.start.inrush if load.start is not None else None,
                 inrush_s=load.start.lasts_s if load.start is not None else None,
                 support=round(float(hopped.hop.support[k]), 6),

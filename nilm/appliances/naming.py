@@ -5,6 +5,7 @@ submeters is `nilm.recordings.submeters`' business; the analyst's small file is 
 `nilm.appliances.analyst`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -156,9 +157,7 @@ def duration_words(seconds: float) -> str:
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
     """`names` by appliance id, with the id added wherever two appliances would carry the same name."""
-    carried: dict[str, int] = {}
-    for name in names.values():
-        carried[name] = carried.get(name, 0) + 1
+    carried = Counter(names.values())
     return {
         appliance_id: f"{name} ({appliance_id})" if carried[name] > 1 else name
         for appliance_id, name in names.items()

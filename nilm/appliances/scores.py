@@ -26,8 +26,8 @@ from nilm.disaggregate.disaggregation import sizes
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
 from nilm.recordings.submeters import Submeter
-from nilm.results import ApplianceScore, Scores, TimeArray
-from nilm.timeline import J_PER_KWH, seconds
+from nilm.results import ApplianceScore, Scores
+from nilm.timeline import J_PER_KWH, TimeArray, seconds
 
 _SIMULATE_AGAIN = "delete it, or simulate the week again"
 

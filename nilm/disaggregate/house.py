@@ -7,29 +7,22 @@ Owns the choice of estimator and what happens to rows that are unfit for a fit. 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm import (
-    Solution,
-    at_noise_floor,
-    find_signal,
-)
+from lfm import Solution, at_noise_floor, find_signal
 from lfm.arrays import FloatArray
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
 from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.hopping import hop_house
-from nilm.disaggregate.house_priors import (
-    feeds_in,
-)
+from nilm.disaggregate.house_priors import feeds_in
 from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator
 from nilm.disaggregate.sun.generator import find_generator
 from nilm.disaggregate.unfit_rows import states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError
 from nilm.options import check_components, check_estimator
-from nilm.results import TimeArray
 from nilm.thresholds import HOUSE
-from nilm.timeline import gaps_before, gaps_of_rows, row_durations, utc
+from nilm.timeline import TimeArray, gaps_before, gaps_of_rows, row_durations, utc
 
 SUN_WORDS = (
     "The feed-in varies with the sun: the generator's waveform was measured where nothing else switched, and "

@@ -11,8 +11,7 @@ import pandas as pd
 
 from lfm.arrays import FloatArray
 from nilm.export.house_power import HousePower
-from nilm.results import TimeArray
-from nilm.timeline import J_PER_KWH
+from nilm.timeline import J_PER_KWH, TimeArray
 
 _HOUR_NS = 3600 * 10**9
 

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings.ukdale import Week, check_house, parse_weeks
-from nilm.results import TimeArray
+from nilm.timeline import TimeArray, ends
 from nilm.week.tables import POWER, UNEXPLAINED
 
 ALL, LATEST = "all", "latest"
@@ -41,8 +40,7 @@ class HousePower:
     @property
     def end_utc(self) -> TimeArray:
         """(N,) where each reading ends."""
-        length: NDArray[np.timedelta64] = np.round(self.duration_s * 1e9).astype("timedelta64[ns]")
-        return self.start_utc + length
+        return ends(self.start_utc, self.duration_s)
 
 
 def published_houses(outputs_root: Path) -> list[str]:

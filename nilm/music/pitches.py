@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from lfm import runs_of_ones
 from lfm.arrays import FloatArray
 from nilm.music.spectra import Spectra
 
@@ -105,9 +106,7 @@ def notes_of(
     notes: list[Note] = []
     for pitch in sorted({p.pitch for p in pitches if p.score >= min_score}):
         members = [k for k, p in enumerate(pitches) if p.pitch == pitch and p.score >= min_score]
-        on = np.concatenate([[False], Z[:, members].any(axis=1), [False]])
-        edges = np.flatnonzero(np.diff(on.astype(np.int8)))
-        for first, stop in edges.reshape(-1, 2):
+        for first, stop in runs_of_ones(Z[:, members].max(axis=1)):
             if stop - first >= min_rows:
                 start = spectra.centre_s[first]
                 notes.append(Note(pitch, float(start), float(start + spectra.hop_s * (stop - first))))

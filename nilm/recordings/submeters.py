@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from lfm.arrays import FloatArray
 from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week, channel_file, read_channel, read_labels, readings_between
-from nilm.results import TimeArray
-from nilm.timeline import seconds
+from nilm.timeline import TimeArray, seconds
 
 AGGREGATE_NAMES = frozenset({"aggregate", "mains", "site meter", "whole house"})
 

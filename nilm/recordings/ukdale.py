@@ -68,6 +68,14 @@ class Week:
         return cls(int(match[1]), int(match[2]))
 
     @classmethod
+    def named(cls, text: str) -> "Week | None":
+        """The week that `text` names; None where it names none."""
+        try:
+            return cls.parse(text)
+        except OptionError:
+            return None
+
+    @classmethod
     def of(cls, when: datetime) -> "Week":
         """The week that holds an instant; a `when` without time zone is taken as UTC."""
         utc = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)

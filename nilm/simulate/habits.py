@@ -19,19 +19,18 @@ from lfm.arrays import FloatArray
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
-from nilm.results import TimeArray
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS
 from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.grid import Wander
-from nilm.simulate.schedules import DAY_S, Rows
+from nilm.simulate.schedules import Rows
 from nilm.thresholds import WORLD
-from nilm.timeline import gaps_before, utc
+from nilm.timeline import DAY_S, TimeArray, gaps_before, utc
 
 _FIELDS = ("times", "watts", "channels", "step_s", "valid")
 # Words of channel names that mean a heater; the last three are AMPds' dryer, wall oven and hot water unit.
 _HEATERS = frozenset(
-    (
+    [
         "heater",
         "kettle",
         "oven",
@@ -44,7 +43,7 @@ _HEATERS = frozenset(
         "cde",
         "woe",
         "hte",
-    )
+    ]
 )
 _TURN_CYCLES = 9 / 360
 _MIXED = 0.3  # largest share of another appliance's shape
@@ -234,10 +233,7 @@ def _wobbles(
 
 def _read(path: Path) -> tuple[FloatArray, FloatArray, tuple[str, ...], float, Rows]:
     """(times, watts, names, step_s, valid) of the file, checked."""
-    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}")
-    missing = [f for f in _FIELDS if f not in file]
-    if missing:
-        raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
+    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}", fields=_FIELDS)
     try:
         times, watts, step_s = (file[f].astype(np.float64) for f in ("times", "watts", "step_s"))
     except ValueError as error:

@@ -14,9 +14,8 @@ from nilm.appliances.energy_assigned import divided
 from nilm.simulate.appliances.household import ALWAYS_ON, HEAT
 from nilm.simulate.habits import parts_of, read_habits
 from nilm.simulate.house import House
-from nilm.simulate.schedules import DAY_S
 from nilm.thresholds import WORLD
-from nilm.timeline import seconds, utc
+from nilm.timeline import DAY_S, seconds, utc
 
 _HOUR_S = 3_600
 _LEAST_INTERVAL_S = 10.0  # between rows

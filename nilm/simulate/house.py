@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm import runs_of_ones
 from lfm.arrays import BinaryArray, FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.appliances.recorded import recorded_models
-from nilm.simulate.schedules import DAY_S, Clock, Rows, runs, within
+from nilm.simulate.schedules import Clock, Rows, within
 from nilm.thresholds import INPUT
-from nilm.timeline import gaps_before
-
-TimeArray = NDArray[np.datetime64]
+from nilm.timeline import DAY_S, TimeArray, gaps_before
 
 FIRST_WEEK = np.datetime64("2014-12-29")  # Monday of 2015-wk01
 _MAX_DRAWS = 200
@@ -102,7 +100,21 @@ def simulated_house(
         [m.draw(voltage_v, m.watts, np.random.default_rng([seed, 1, k])) for k, m in enumerate(models)]
     )
     Z, n_redrawn = _states(models, Clock(n_rows, interval_s), np.random.default_rng([seed, 2, monday]))
-    offsets = np.round(np.arange(n_rows) * interval_s * 1e9).astype("timedelta64[ns]")
+    house = house_of(models, Z, W, voltage_v, start_utc=start_utc, interval_s=interval_s)
+    return replace(house, recordings=recordings, n_redrawn=n_redrawn)
+
+
+def house_of(
+    models: Sequence[Model],
+    Z: BinaryArray,
+    W: FloatArray,
+    voltage_v: FloatArray,
+    *,
+    start_utc: np.datetime64,
+    interval_s: float,
+) -> House:
+    """The house of one model for each column, with rows `interval_s` apart from midnight `start_utc` on."""
+    offsets = np.round(np.arange(len(Z)) * interval_s * 1e9).astype("timedelta64[ns]")
     return House(
         names=tuple(m.name for m in models),
         machines=tuple(m.machine or m.name for m in models),
@@ -110,11 +122,9 @@ def simulated_house(
         Z=Z,
         W=W,
         voltage_v=voltage_v,
-        watts=W @ voltage_v / n_points,
+        watts=W @ voltage_v / len(voltage_v),
         start_utc=start_utc.astype("datetime64[ns]") + offsets,
         interval_s=float(interval_s),
-        recordings=recordings,
-        n_redrawn=n_redrawn,
     )
 
 
@@ -143,7 +153,7 @@ def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> 
         for model in models:
             columns[model.name] = column_of(model, columns, clock, rng)
         switched = [c for m, c in zip(models, columns.values(), strict=True) if m.kind != ALWAYS_ON]
-        if any(len(runs(c)) < 2 for c in switched):
+        if any(len(runs_of_ones(c)) < 2 for c in switched):
             continue
         Z = np.column_stack(list(columns.values())).astype(np.uint8)
         if np.linalg.matrix_rank(np.unique(Z, axis=0).astype(np.float64)) == len(models):
@@ -168,7 +178,7 @@ def column_of(model: Model, columns: dict[str, Rows], clock: Clock, rng: np.rand
     # A few hours may hold none of an appliance's usual times: then it runs at others.
     longest = max(1, min(12, clock.n_rows // 8))
     for _ in range(_MAX_DRAWS):
-        if len(runs(on)) >= 2:
+        if len(runs_of_ones(on)) >= 2:
             break
         length = int(rng.integers(max(1, longest // 2), longest + 1))
         first = int(rng.integers(0, max(1, clock.n_rows - length)))
@@ -207,7 +217,7 @@ def observe(
     for k, kind in enumerate(house.kinds):
         if kind == ALWAYS_ON:
             continue
-        for first, end in runs(house.Z[:, k] == 1):
+        for first, end in runs_of_ones(house.Z[:, k]):
             cycle = house.W[k]
             if recordings and house.recordings is not None:
                 cycle = house.recordings[k, rng.integers(house.recordings.shape[1])]

@@ -14,8 +14,9 @@ from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS, POWER, STANDBY, Draw, Model, corrected, pulsed
 from nilm.simulate.appliances.variation import by_demand, charging, chosen, falling, programme, wandering
-from nilm.simulate.house import FIRST_WEEK, House, column_of
-from nilm.simulate.schedules import DAY_S, Clock, Rows, meals, thermostat
+from nilm.simulate.house import FIRST_WEEK, House, column_of, house_of
+from nilm.simulate.schedules import Clock, Rows, meals, thermostat
+from nilm.timeline import DAY_S
 
 _SIZE_SPREAD = 0.06
 _N_STANDBY = 12  # things that are never switched off
@@ -129,17 +130,7 @@ def lifelike_house(
         full = model.draw_full(voltage, model.watts * float(size), own)
         columns.append((model, current, factors * (1 - factors)))
         columns.append((model, full, factors**2))
-    W = np.stack([current for _, current, _ in columns])
-    offsets = np.round(np.arange(clock.n_rows) * interval_s * 1e9).astype("timedelta64[ns]")
-    house = House(
-        names=tuple(m.name for m, _, _ in columns),
-        machines=tuple(m.machine or m.name for m, _, _ in columns),
-        kinds=tuple(m.kind for m, _, _ in columns),
-        Z=np.column_stack([on[m.name] for m, _, _ in columns]).astype(np.uint8),
-        W=W,
-        voltage_v=voltage,
-        watts=W @ voltage / n_points,
-        start_utc=start_utc.astype("datetime64[ns]") + offsets,
-        interval_s=float(interval_s),
-    )
-    return house, np.column_stack([factors for _, _, factors in columns])
+    models, currents, factors_of = zip(*columns, strict=True)
+    Z = np.column_stack([on[model.name] for model in models]).astype(np.uint8)
+    house = house_of(models, Z, np.stack(currents), voltage, start_utc=start_utc, interval_s=interval_s)
+    return house, np.column_stack(factors_of)

@@ -20,13 +20,13 @@ _FINE = 4096  # points per cycle where a load is integrated in time
 _SETTLING_CYCLES = 12
 
 
-def voltage_cycle(rng: np.random.Generator, n_points: int, *, rms_v: float = NOMINAL_V) -> FloatArray:
+def voltage_cycle(rng: np.random.Generator, n_points: int) -> FloatArray:
     """Volts (n_points,) of one mains cycle with third (1-3 %) and fifth (1-2 %) harmonic of any phase."""
     third, fifth = rng.uniform(0.01, 0.03), rng.uniform(0.01, 0.02)
     lag3, lag5 = rng.uniform(-np.pi, np.pi, size=2)
     phase = 2 * np.pi * np.arange(n_points) / n_points
     cycle = np.sin(phase) + third * np.sin(3 * phase + lag3) + fifth * np.sin(5 * phase + lag5)
-    return np.asarray(cycle * (rms_v / rms(cycle)), dtype=np.float64)
+    return np.asarray(cycle * (NOMINAL_V / rms(cycle)), dtype=np.float64)
 
 
 def rms(cycle: FloatArray) -> float:

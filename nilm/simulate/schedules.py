@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm import runs_of_ones
+from nilm.timeline import DAY_S
+
 Rows = NDArray[np.bool_]
 
-DAY_S = 86_400.0
 _HOUR_S = 3_600.0
 
 
@@ -84,7 +86,7 @@ def heated(preheat_s: float, on_s: float, off_s: float, *, session: Habit) -> Ha
     def habit(clock: Clock, rng: np.random.Generator) -> Rows:
         wanted = session(clock, rng)
         on = np.zeros(clock.n_rows, dtype=bool)
-        for first, end in runs(wanted):
+        for first, end in runs_of_ones(wanted):
             at, finish = first * clock.interval_s, end * clock.interval_s
             lasts = preheat_s * rng.uniform(0.8, 1.2)
             while at < finish:
@@ -107,7 +109,7 @@ def within(
     The heater of a programme and the amplifier of a television: on only while the partner is on.
     """
     on = np.zeros_like(partner)
-    for first, end in runs(partner):
+    for first, end in runs_of_ones(partner):
         length = end - first
         if length < 3 or rng.random() >= probability:
             continue
@@ -117,9 +119,3 @@ def within(
             stop = min(end - 1, max(start + 1, first + round((finish + moved) * length)))
             on[start:stop] = True
     return on
-
-
-def runs(on: Rows) -> list[tuple[int, int]]:
-    """Every run of on-rows as (first row, row after the last)."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], on, [False])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

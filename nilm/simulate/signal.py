@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm import runs_of_ones
 from lfm.arrays import FloatArray
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
 from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.grid import Conditions, Mains
-from nilm.simulate.house import House, TimeArray, activation_factors
+from nilm.simulate.house import House, activation_factors
 from nilm.simulate.loads import NOMINAL_V
-from nilm.simulate.schedules import runs
 from nilm.thresholds import WORLD
+from nilm.timeline import TimeArray
 
 _FINE = 4096  # points per cycle between which samples are interpolated; the error is below 1e-5 of a load
 _INRUSH = {"motor": (4.0, 8.0)}  # kinds with an inrush, and its range over the steady current
@@ -154,7 +155,7 @@ def signal_of(
     for k, kind in enumerate(house.kinds):
         if kind == ALWAYS_ON:
             continue
-        for first, end in runs(house.Z[:, k] == 1):
+        for first, end in runs_of_ones(house.Z[:, k]):
             amplitudes[first:end, k] *= activation_factors(
                 end - first, house.interval_s, rng, conditions.drift, slow_change=0.0
             )

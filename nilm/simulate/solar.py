@@ -13,8 +13,8 @@ from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.grid import Wander
 from nilm.simulate.house import House
-from nilm.simulate.schedules import DAY_S
 from nilm.thresholds import WORLD
+from nilm.timeline import DAY_S
 
 PEAK_W = 2500.0
 _SUN_HOURS = (8.0, 16.0)

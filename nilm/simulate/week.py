@@ -24,9 +24,9 @@ from nilm.simulate.grid import Conditions
 from nilm.simulate.habits_house import Recordable, house_of_habits
 from nilm.simulate.house import House, simulated_house
 from nilm.simulate.lifelike import lifelike_house
-from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal, signal_of
 from nilm.simulate.solar import with_solar
+from nilm.timeline import DAY_S
 
 log = logging.getLogger(__name__)
 

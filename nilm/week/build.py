@@ -32,8 +32,8 @@ from nilm.appliances.scores import Estimate, Truth, score_against_submeters, sco
 from nilm.disaggregate.confidence import range_map
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
-from nilm.results import Quality, Scores, TimeArray, WeekResult
-from nilm.timeline import gaps_before
+from nilm.results import Quality, Scores, WeekResult
+from nilm.timeline import TimeArray, gaps_before
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nilm.files import canonical_json
-from nilm.results import TimeArray, WeekResult
+from nilm.results import WeekResult
+from nilm.timeline import TimeArray
 from nilm.week.tables import (
     ACTIVATIONS,
     APPLIANCES,

@@ -29,7 +29,7 @@ from nilm.appliances.catalogue.records import (
     gathered,
 )
 from nilm.appliances.thresholds import APPLIANCES
-from nilm.errors import InputFileError, NilmError, OptionError
+from nilm.errors import InputFileError, NilmError
 from nilm.files import MADE_ANEW, read_json, write_json
 from nilm.recordings.ukdale import Week
 
@@ -74,21 +74,13 @@ def _own_weeks(path: Path, house: str) -> list[tuple[str, WeekRecord]]:
 
 def _around(own: Mapping[str, Path], week: str | None) -> list[str]:
     """The weeks whose own record is read: the last ones of all, `week`, and the nearest on both sides."""
-    names = sorted((name for name in own if _is_week(name)), key=Week.parse)
+    names = sorted((name for name in own if Week.named(name)), key=Week.parse)
     near = set(names[-APPLIANCES.recent_weeks :])
     if week is not None:
         here = Week.parse(week)
         near |= set([n for n in names if Week.parse(n) <= here][-APPLIANCES.recent_weeks - 1 :])
         near |= set([n for n in names if Week.parse(n) > here][: APPLIANCES.recent_weeks])
     return sorted(near, key=Week.parse)
-
-
-def _is_week(name: str) -> bool:
-    try:
-        Week.parse(name)
-    except OptionError:
-        return False
-    return True
 
 
 def catalogue_json(catalogue: Catalogue) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from scipy.stats import norm
 
 from lfm.arrays import FloatArray
 from nilm.results import Activation
+from nilm.timeline import DAY_S
 
 N_BINS = 12  # of the day; a bin is two hours
-_DAY_S = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def habits_of(activations: Sequence[Activation], *, days: float) -> Habits:
         float((a.start_utc - a.start_utc.astype("datetime64[D]")) / np.timedelta64(1, "s"))
         for a in activations
     ]
-    bins = np.array([int(s / _DAY_S * N_BINS) for s in seconds], dtype=np.int64)
+    bins = np.array([int(s / DAY_S * N_BINS) for s in seconds], dtype=np.int64)
     return Habits(
         days=round(days, 3),
         runs=len(activations),

@@ -88,10 +88,7 @@ def _model(name: str, cycle: FloatArray, watts: float, *, present: list[str]) ->
 
 def _read(path: Path) -> tuple[np.ndarray, FloatArray, FloatArray]:
     """(names, current_a, voltage_v) of the file, checked, without DC."""
-    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}")
-    missing = [f for f in _FIELDS if f not in file]
-    if missing:
-        raise InputFileError(f"{path} lacks {', '.join(missing)}; it must hold {', '.join(_FIELDS)}")
+    file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}", fields=_FIELDS)
     names, current, voltage = (file[f] for f in _FIELDS)
     if (
         current.ndim != 2

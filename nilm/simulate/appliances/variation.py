@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lfm import runs_of_ones
 from lfm.arrays import FloatArray
-from nilm.simulate.schedules import Clock, Rows, runs
+from nilm.simulate.schedules import Clock, Rows
 
 Variation = Callable[
     [Rows, Clock, np.random.Generator], FloatArray
@@ -22,7 +23,7 @@ def _run_by_run(factors: OneRun) -> Variation:
 
     def variation(on: Rows, clock: Clock, rng: np.random.Generator) -> FloatArray:
         out = np.ones(len(on))
-        for first, end in runs(on):
+        for first, end in runs_of_ones(on):
             out[first:end] = factors(end - first, clock.interval_s, rng)
         return out
 

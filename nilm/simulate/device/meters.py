@@ -17,9 +17,9 @@ from nilm.files import atomic_path, write_text
 from nilm.recordings.ukdale import Week, channel_file, first_line_from, read_labels
 from nilm.simulate.appliances.household import ALWAYS_ON
 from nilm.simulate.house import House
-from nilm.simulate.schedules import DAY_S
 from nilm.simulate.signal import Signal
 from nilm.thresholds import WORLD
+from nilm.timeline import DAY_S
 
 # UK-DALE's house 1: full scale is 408 V and 106 A.
 VOLTS_PER_ADC_STEP = 1.90101491444e-07

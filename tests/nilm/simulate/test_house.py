@@ -3,11 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lfm import Pdc, pairwise_dependencies
+from lfm import Pdc, pairwise_dependencies, runs_of_ones
 from nilm.errors import InputFileError, OptionError
 from nilm.simulate import loads
 from nilm.simulate.house import drop_rows, observe, simulated_house
-from nilm.simulate.schedules import runs
 
 
 def column(house, name: str) -> np.ndarray:
@@ -54,7 +53,7 @@ def test_every_size_has_full_rank_and_everything_runs_twice(n_appliances: int) -
     house = simulated_house(seed=7, n_appliances=n_appliances)
     assert len(set(house.names)) == n_appliances
     assert np.linalg.matrix_rank(house.Z) == n_appliances
-    assert all(len(runs(house.Z[:, k] == 1)) >= 2 for k in range(1, n_appliances))
+    assert all(len(runs_of_ones(house.Z[:, k] == 1)) >= 2 for k in range(1, n_appliances))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,7 +61,7 @@ def test_a_few_hours_still_hold_every_appliance(seed: int) -> None:
     house = simulated_house(seed=seed, days=0.125)
     assert len(house.Z) == 90
     assert np.linalg.matrix_rank(house.Z) == 10
-    assert all(len(runs(house.Z[:, k] == 1)) >= 2 for k in range(1, 10))
+    assert all(len(runs_of_ones(house.Z[:, k] == 1)) >= 2 for k in range(1, 10))
 
 
 def test_the_same_seed_gives_the_same_house_and_another_seed_another() -> None:
@@ -133,7 +132,7 @@ def test_drift_is_one_factor_per_activation_and_slow_change_dies_away() -> None:
     drifted = factors(observe(house, noise_a=0, rng=np.random.default_rng(1), drift=0.05))
     slow = factors(observe(house, noise_a=0, rng=np.random.default_rng(1), slow_change=0.2))
     levels, excess, rest = [], [], []
-    for first, end in runs(house.Z[:, k] == 1):
+    for first, end in runs_of_ones(house.Z[:, k] == 1):
         if alone[first:end].all() and end - first >= 8:
             assert np.ptp(drifted[first:end]) < 1e-9
             levels.append(drifted[first])

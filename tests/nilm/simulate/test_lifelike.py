@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from lfm import runs_of_ones
 from nilm.errors import OptionError
 from nilm.simulate.house import House
 from nilm.simulate.lifelike import lifelike_house
-from nilm.simulate.schedules import runs
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_it_holds_fifteen_to_twenty_appliances_and_closes(week) -> None:
 def test_appliances_behave_as_theirs_do(week) -> None:
     house, _ = week
     fridge = power(week, "fridge")
-    starts = [fridge[a] / fridge[b - 1] for a, b in runs(fridge > 0) if b - a >= 5]
+    starts = [fridge[a] / fridge[b - 1] for a, b in runs_of_ones(fridge > 0) if b - a >= 5]
     assert min(starts) > 1.1
     washing = power(week, "washing machine")
     levels = np.unique(np.round(washing[washing > 0], -2))
