@@ -1,6 +1,6 @@
 """From a solution to appliances: what each is, when it ran, what it used, and what it is called.
 
-Owns the order of these decisions; each is made in a module of its own (`waveform_measures`, `activations`,
+Owns the order of these decisions; each is made in a module of its own (`measures`, `activations`,
 `catalogue`, `naming`, `parts`). Numbers are rounded here, once, so that the page and every file agree.
 """
 

@@ -1,8 +1,7 @@
 """From a week of recordings to one Parquet file: each hour by itself, then the week; only what is new.
 
-Owns which pieces a week is made of and when they are redone. `flows` maps `ingest_hour` and calls
-`assemble_week`; `ingest_week` does the same without Prefect. A bad hour never stops a week: it is left
-out and recorded with its reason. Whoever calls holds `nilm.files.week_lock`.
+Owns which pieces a week is made of and when they are redone. A bad hour never stops a week: it is left out
+and recorded with its reason. Whoever calls holds `nilm.files.week_lock`.
 
 A recording is marked before it is read. One that is still being written when it is read (its mark has changed
 by the end) is left out by name, and left to the next run.

@@ -1,8 +1,8 @@
 """Where something changed, from few looks: a grid of instants, halved wherever two neighbours differ.
 
 Owns the order of looking and the bound on it, on numbers alone. The caller says what a look is and when two
-differ: the ingest reads two cycles and compares them; the simulator knows its switches and asks where a
-reader will look. Instants are whole samples from the start of a recording.
+differ: the ingest reads two cycles and compares them. Instants are whole samples from the start of a
+recording.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The rows of a recording: which time each stands for, and where in it ten cycles are measured.
 
-Owns the cutting of time at changes, on numbers alone; the ingest reads the rows, and the simulator writes
-signal where they will be read. Times are seconds from the start of a recording unless they say `unix`.
+Owns the cutting of time at changes, on numbers alone; the ingest reads the rows. Times are seconds from the
+start of a recording.
 """
 
 from collections.abc import Iterator
