@@ -23,7 +23,7 @@ from nilm.errors import InputFileError
 from nilm.recordings.ukdale import Week
 from nilm.report.changes import Arrivals, Comparison, arrivals, compare
 from nilm.report.figures import palette, strips, wide
-from nilm.report.figures.chart import Layer, own_layers
+from nilm.report.figures.chart import Layer, small_ones_together
 from nilm.report.folders import SUMMARY_FILE
 from nilm.report.rendering import render
 from nilm.report.summary import ApplianceLine, WeekSummary, read_summary
@@ -256,10 +256,6 @@ def _row(seen: Sequence[ApplianceLine], kwh: tuple[float | None, ...]) -> Applia
 def _layers(rows: Sequence[ApplianceRow]) -> list[Layer]:
     """The largest appliances, and all others together without a colour, with their kWh by week."""
     rows = sorted(rows, key=lambda row: -abs(row.total))  # what feeds in is large too
-    kwh = [np.array([k or 0.0 for k in row.kwh], dtype=np.float64) for row in rows]
-    n_own = own_layers(len(rows))
-    layers = [Layer(row.name, row.style, k) for row, k in zip(rows[:n_own], kwh, strict=False)]
-    others = kwh[n_own:]
-    if others:
-        layers.append(Layer(f"{len(others)} others", None, np.sum(others, axis=0)))
-    return layers
+    return small_ones_together(
+        [Layer(row.name, row.style, np.array([k or 0.0 for k in row.kwh], np.float64)) for row in rows]
+    )

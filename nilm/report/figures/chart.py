@@ -5,7 +5,7 @@ comes from its Python package and stands in the page, so that a report needs no 
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -40,19 +40,18 @@ class Layer:
         return self.style.swatch
 
 
-def own_layers(n: int) -> int:
-    """How many of `n` appliances get a layer of their own; the others share one, unless it is only one."""
-    return n if n <= PAGE.most_layers + 1 else PAGE.most_layers
+def small_ones_together(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers, largest first, with all small ones as one without a colour, unless that is only one."""
+    n_own = len(layers) if len(layers) <= PAGE.most_layers + 1 else PAGE.most_layers
+    others = [layer.values for layer in layers[n_own:]]
+    shared = [Layer(f"{len(others)} others", None, np.sum(others, axis=0))] if others else []
+    return [*layers[:n_own], *shared]
 
 
 def power_layers(result: WeekResult) -> list[Layer]:
     """The layers from the bottom up: what is always on first, so that the rest is seen on a level base."""
     by_size = sorted(result.appliances, key=lambda a: -abs(a.energy_kwh))  # what feeds in is large too
-    n_own = own_layers(len(by_size))
-    layers = [Layer(a.name, style_of(a.colour), a.power_w) for a in by_size[:n_own]]
-    others = [a.power_w for a in by_size[n_own:]]
-    if others:
-        layers.append(Layer(f"{len(others)} others", None, np.sum(others, axis=0)))
+    layers = small_ones_together([Layer(a.name, style_of(a.colour), a.power_w) for a in by_size])
     return sorted(layers, key=_restlessness)
 
 
