@@ -136,10 +136,8 @@ class HouseThresholds(NamedTuple):
     """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
 
     # The hop (hopping)
-    max_nodes: int = 2_000_000
-    """Nodes of the search for equivalent columns. Origin: as in `lfm.hop`."""
     nodes_beside_varying: int = 3_000
-    """The same where loads vary. Origin: set by hand, for time."""
+    """Nodes of the search for equivalent columns where loads vary. Origin: set by hand, for time."""
     reactive: float = 0.1
     """Power factor below which a current draws no real power. Origin: set by hand, give or take its phase."""
 

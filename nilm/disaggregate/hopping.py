@@ -82,9 +82,9 @@ def hop_house(
     baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
     sun = amplitude is not None and whole.feeds_in
     # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
-    nodes = HOUSE.nodes_beside_varying if amplitude is not None and not sun else HOUSE.max_nodes
+    budget = {"max_nodes": HOUSE.nodes_beside_varying} if amplitude is not None and not sun else {}
     tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
-    strict = None if tolerant else enumerate_candidates(baseline.Z, max_nodes=nodes)
+    strict = None if tolerant else enumerate_candidates(baseline.Z, **budget)
     notes = list(factorised.notes)
     found, words = most_plausible(
         baseline,
@@ -137,7 +137,7 @@ def hop_house(
     return Disaggregation(
         **vars(whole) | repaired | {"notes": tuple(notes)},
         hop=whole_hop,
-        diagnosis=diagnose(found.solution.Z, found.solution.W, max_nodes=nodes),
+        diagnosis=diagnose(found.solution.Z, found.solution.W, **budget),
         watts=watts,
         evidence=judged.evidence,
         sure=np.where(gives, 0.0, judged.sure),
