@@ -26,7 +26,7 @@ ROOMS = ("lfm", "nilm", "flows")
 GIVEN = {
     "flows.artifacts": ("_SMALLEST_MOVE", "percent between two updates of a progress bar"),
     "flows.command_line.embedded": ("LEAST_FREE_BYTES", "room that a database needs"),
-    "flows.command_line.serve": ("MAX_FORM_BYTES", "size of a request"),
+    "flows.command_line.serve": ("MAX_FORM_BYTES MOST_PORT", "size of a request, numbers of ports"),
     "flows.job_order": ("MOST_LOSSES", "how often a job whose process died is tried again"),
     "nilm.appliances.catalogue.records": ("SUMMARY_POINTS", "points of a stored waveform"),
     "lfm.checks": ("LARGEST SMALLEST", "whose powers leave float64"),

@@ -1,14 +1,18 @@
 """Experiments to files: for each its figure (SVG, PNG), its numbers (CSV) and a page beside the paper.
 
 Each experiment is one step of the manifest in its folder, so that a run that was cut short goes on where it
-stopped, and a changed option or changed code redoes only what it touches.
+stopped. An experiment measures the code itself, so the code is its input: any change of `lfm` or `nilm`
+redoes it. The steps of a week are another matter: their versions are numbers that a person raises
+(`nilm.versions`).
 """
 
+import hashlib
 import io
 import logging
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -21,7 +25,6 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from nilm.errors import OptionError
 from nilm.experiments.outcome import Outcome, Scale
-from nilm.experiments.source import source_digest
 from nilm.files import digest, write_text
 from nilm.manifest import Step, recorded, replace_outputs, why_redo
 from nilm.report.figures.svg import inline_svg
@@ -40,12 +43,24 @@ def chosen_experiments(only: Sequence[str]) -> list[str]:
     return [name for name in EXPERIMENTS if not only or name in only]
 
 
+@cache
+def source_digest(root: Path = Path(__file__).parents[2]) -> str:
+    """A digest of all files of lfm and nilm, comments and templates too: nobody can tell what matters."""
+    paths = sorted(path for room in ("lfm", "nilm") for path in (root / room).rglob("*") if path.is_file())
+    marks = [
+        f"{path.relative_to(root).as_posix()} {digest(path)}\n"
+        for path in paths
+        if path.suffix not in {".pyc", ".nbi", ".nbc"}
+    ]
+    return hashlib.sha256("".join(marks).encode()).hexdigest()[:16]
+
+
 def run_experiment(folder: Path, name: str, scale: Scale) -> bool:
     """Whether the experiment had to be run; its files are current afterwards."""
     step = Step(
         name,
         inputs={Path(path).name: digest(Path(path)) for path in scale.extra_labels}
-        | {"source": source_digest(f"nilm.experiments.{name}")},
+        | {"source": source_digest()},
         options={key: value for key, value in asdict(scale).items() if key != "extra_labels"},
     )
     manifest = folder / "manifest.json"

@@ -8,7 +8,7 @@ import pytest
 from nilm.errors import OptionError
 from nilm.experiments import fig1, fig3, theorems
 from nilm.experiments.outcome import Scale
-from nilm.experiments.write import _cell, chosen_experiments, run_experiment, write_index
+from nilm.experiments.write import _cell, chosen_experiments, run_experiment, source_digest, write_index
 from nilm.report.figures.svg import inline_svg
 
 
@@ -78,3 +78,16 @@ def test_cells_are_read_by_people() -> None:
         _cell(value) for value in (True, np.bool_(False), 15163, 1.5163e4, 0.12345, math.inf, math.nan, "a")
     ]
     assert shown == ["yes", "no", "15,163", "15,163", "0.1235", "∞", "–", "a"]
+
+
+def test_any_change_of_the_code_is_another_input(tmp_path: Path) -> None:
+    for room in ("lfm", "nilm"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("")
+    first = source_digest(tmp_path)
+    (tmp_path / "lfm" / "__init__.nbi").write_text("compiled")
+    source_digest.cache_clear()
+    assert source_digest(tmp_path) == first
+    (tmp_path / "nilm" / "page.html").write_text("a template")
+    source_digest.cache_clear()
+    assert source_digest(tmp_path) != first
