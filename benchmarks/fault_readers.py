@@ -31,7 +31,6 @@ from nilm.recordings.ukdale import (
     read_calibration,
     read_channel,
     read_labels,
-    read_mains,
     week_hours,
 )
 from nilm.recordings.waveforms import Sampling, read_hour
@@ -55,7 +54,6 @@ def readers(folder: Path) -> Cases:
 def _recordings(paths: WeekPaths) -> Cases:
     recording = week_hours(paths.house_folder, paths.week)[0]
     channel = min(paths.house_folder.glob("channel_*.dat"))
-    readings = b"".join(b"%d %d %d 240\n" % (1419811200 + 6 * n, n, n + 1) for n in range(100))
     calibration = Calibration(408.0, 106.0)
     return {
         recording.name: (
@@ -65,7 +63,6 @@ def _recordings(paths: WeekPaths) -> Cases:
         "calibration.cfg": (paths.calibration.read_bytes(), read_calibration),
         "labels/labels.dat": ((paths.house_folder / "labels.dat").read_bytes(), _labels),
         channel.name: (channel.read_bytes()[:20_000], read_channel),
-        "mains.dat": (readings, read_mains),
     }
 
 

@@ -5,7 +5,8 @@ Nothing here writes. Names in labels.dat are data from outside: they are passed 
 path.
 
 A house is a folder: `<year>/wkNN/vi-<unix time>.flac`, with the underscore as decimal point, and beside the
-years `calibration.cfg`, `labels.dat`, `channel_N.dat` and `mains.dat`. Weeks are ISO weeks in UTC.
+years `calibration.cfg`, `labels.dat`, `channel_N.dat`, and `mains.dat`, which nothing needs. Weeks are ISO
+weeks in UTC.
 """
 
 import configparser
@@ -257,7 +258,7 @@ class Series:
     """Readings of one meter, in order of time."""
 
     time_s: NDArray[np.float64]  # (N,) UNIX time
-    values: NDArray[np.float64]  # (N, columns) as they stand in the file
+    values: NDArray[np.float64]  # (N, 1) watts
     bad_lines: int  # lines left out: not numbers, too few of them, or a time already seen
 
 
@@ -267,24 +268,15 @@ def read_channel(path: Path, *, between_s: tuple[float, float] = EVER) -> Series
     Only the readings from the first to before the second time of `between_s` (UNIX s) are read: a real
     channel has years in it. The file is in order of time, as the logger writes it.
     """
-    return _read_series(path, columns=1, between_s=between_s)
-
-
-def read_mains(path: Path, *, between_s: tuple[float, float] = EVER) -> Series:
-    """`mains.dat`: values (N, 3), active power (W), apparent power (VA) and voltage (V RMS)."""
-    return _read_series(path, columns=3, between_s=between_s)
-
-
-def _read_series(path: Path, *, columns: int, between_s: tuple[float, float]) -> Series:
     try:
         text = readings_between(path, between_s).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}") from error
     lines = [line for line in text.splitlines() if line.strip()]
-    table = _all_numbers(lines, columns + 1)
+    table = _all_numbers(lines)
     if table is None:
-        rows = [row for line in lines if (row := _numbers(line, columns + 1)) is not None]
-        table = np.array(rows, dtype=np.float64).reshape(len(rows), columns + 1)
+        rows = [row for line in lines if (row := _numbers(line)) is not None]
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), 2)
     _, first = np.unique(table[:, 0], return_index=True)  # sorts, and keeps the first of equal times
     return Series(table[first, 0], table[first, 1:], bad_lines=len(lines) - len(first))
 
@@ -337,23 +329,23 @@ def _next_time(file: BinaryIO) -> tuple[int, float]:
             continue
 
 
-def _all_numbers(lines: list[str], count: int) -> NDArray[np.float64] | None:
-    """The numbers of lines without a fault, read at once, which is several times faster; None if one has."""
+def _all_numbers(lines: list[str]) -> NDArray[np.float64] | None:
+    """Times and values of lines without a fault, read at once, which is several times faster; else None."""
     if not lines:
         return None
     try:
         table = np.loadtxt(lines, comments=None, ndmin=2)
     except ValueError:
         return None
-    return table if table.shape[1] == count and np.isfinite(table).all() else None
+    return table if table.shape[1] == 2 and np.isfinite(table).all() else None
 
 
-def _numbers(line: str, count: int) -> list[float] | None:
+def _numbers(line: str) -> list[float] | None:
     try:
         values = [float(word) for word in line.split()]
     except ValueError:
         return None
-    return values if len(values) == count and all(map(math.isfinite, values)) else None
+    return values if len(values) == 2 and all(map(math.isfinite, values)) else None
 
 
 def read_labels(path: Path) -> dict[int, str]:

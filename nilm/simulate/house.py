@@ -40,7 +40,6 @@ class House:
     start_utc: TimeArray  # (N,) datetime64[ns], the instant of each row
     interval_s: float
     recordings: FloatArray | None = None  # (K, R, D) other recordings of the same appliances
-    n_redrawn: int = 0  # draws thrown away because rank(Z) < K or an appliance ran fewer than two times
 
     @property
     def row_s(self) -> FloatArray:
@@ -67,7 +66,7 @@ def simulated_house(
     """A house of n_appliances columns (the always-on one included) over `days` from midnight `start_utc`.
 
     rank(Z) = n_appliances, and every appliance but the always-on one runs at least twice; draws that fail are
-    redrawn and counted in `House.n_redrawn`. `waveforms` is an npz of recorded cycles
+    redrawn. `waveforms` is an npz of recorded cycles
     (`nilm.simulate.appliances.recorded`) that replaces the parametric currents. One seed is one house:
     another `start_utc` gives another schedule of the same appliances, and a larger n_appliances adds to them.
 
@@ -99,9 +98,9 @@ def simulated_house(
     W = np.stack(
         [m.draw(voltage_v, m.watts, np.random.default_rng([seed, 1, k])) for k, m in enumerate(models)]
     )
-    Z, n_redrawn = _states(models, Clock(n_rows, interval_s), np.random.default_rng([seed, 2, monday]))
+    Z = _states(models, Clock(n_rows, interval_s), np.random.default_rng([seed, 2, monday]))
     house = house_of(models, Z, W, voltage_v, start_utc=start_utc, interval_s=interval_s)
-    return replace(house, recordings=recordings, n_redrawn=n_redrawn)
+    return replace(house, recordings=recordings)
 
 
 def house_of(
@@ -146,9 +145,9 @@ def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
     return [replace(m, watts=m.watts * float(s)) for m, s in zip(models[:n_appliances], spread, strict=False)]
 
 
-def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> tuple[BinaryArray, int]:
-    """Z (N, K) of full rank in which everything runs at least twice, and how many draws were thrown away."""
-    for n_redrawn in range(_MAX_DRAWS):
+def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> BinaryArray:
+    """Z (N, K) of full rank in which everything runs at least twice."""
+    for _ in range(_MAX_DRAWS):
         columns: dict[str, Rows] = {}
         for model in models:
             columns[model.name] = column_of(model, columns, clock, rng)
@@ -157,7 +156,7 @@ def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> 
             continue
         Z = np.column_stack(list(columns.values())).astype(np.uint8)
         if np.linalg.matrix_rank(np.unique(Z, axis=0).astype(np.float64)) == len(models):
-            return Z, n_redrawn
+            return Z
     raise OptionError(
         f"no schedule of {clock.n_rows} rows lets {len(models)} appliances run twice each, independently, in "
         f"{_MAX_DRAWS} draws; ask for more days or fewer appliances"

@@ -134,29 +134,17 @@ def waveform_table(result: WeekResult) -> pa.Table:
 
 
 def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
+    names = APPLIANCES.names[: -len(_ORIGIN)]
     for a in result.appliances:
-        yield (
-            a.appliance_id,
-            a.name,
-            a.kind,
-            a.active_w,
-            a.rms_a,
-            a.power_factor,
-            a.thd,
-            a.share_of_time,
-            len(a.activations),
-            a.energy_kwh,
-            a.support,
-            a.correction,
-            a.sure,
-            a.energy_low_kwh,
-            a.energy_high_kwh,
-            None if a.sure is None else sure_word(a.sure),
-            *(_cost(kwh, result) for kwh in (a.energy_kwh, a.energy_low_kwh, a.energy_high_kwh)),
-            a.inrush,
-            a.inrush_s,
-        )
-    last = dict.fromkeys(APPLIANCES.names[: -len(_ORIGIN)]) | {
+        made = {
+            "activations": len(a.activations),
+            "how_sure": None if a.sure is None else sure_word(a.sure),
+            "cost": _cost(a.energy_kwh, result),
+            "cost_low": _cost(a.energy_low_kwh, result),
+            "cost_high": _cost(a.energy_high_kwh, result),
+        }
+        yield [made[name] if name in made else getattr(a, name) for name in names]
+    last = dict.fromkeys(names) | {
         "appliance_id": UNEXPLAINED,
         "name": UNEXPLAINED,
         "kind": UNEXPLAINED,

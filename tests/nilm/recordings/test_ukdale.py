@@ -187,16 +187,11 @@ def test_channels_keep_gaps_sort_times_and_count_bad_lines(tmp_path: Path) -> No
     assert series.bad_lines == 4
 
 
-def test_mains_have_three_values_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "mains.dat"
-    path.write_text("100.5 200 210 241.5\n101.5 1 2\n")
-    series = ukdale.read_mains(path)
-    np.testing.assert_array_equal(series.values, [[200, 210, 241.5]])
-    assert series.bad_lines == 1
+def test_a_channel_without_readings_is_empty_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty.dat").write_text("")
-    assert ukdale.read_mains(tmp_path / "empty.dat").values.shape == (0, 3)
+    assert ukdale.read_channel(tmp_path / "empty.dat").values.shape == (0, 1)
     with pytest.raises(InputFileError, match="cannot be read"):
-        ukdale.read_mains(tmp_path / "none.dat")
+        ukdale.read_channel(tmp_path / "none.dat")
 
 
 def test_hostile_names_stay_text_and_never_become_a_path(tmp_path: Path) -> None:

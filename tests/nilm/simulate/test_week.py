@@ -13,7 +13,6 @@ from nilm.recordings.ukdale import (
     read_calibration,
     read_channel,
     read_labels,
-    read_mains,
 )
 from nilm.simulate import Conditions, Fault, FaultKind, SimulatedWeek, simulate_week, truth_path
 from nilm.simulate.device.meters import AMPS_PER_ADC_STEP, VOLTS_PER_ADC_STEP
@@ -136,9 +135,9 @@ def test_submeters_agree_with_the_truth_at_its_rows(written, truth) -> None:
 def test_energy_of_the_mains_is_the_sum_of_the_submeters_and_the_standby(written, truth) -> None:
     root, _ = written
     folder = root / "house_sim"
-    mains = read_mains(folder / "mains.dat")
-    assert len(mains.time_s) == 3 * 3600
-    joules = mains.values[:, 0].sum()
+    time_s, active, apparent, volts = np.loadtxt(folder / "mains.dat").T
+    assert len(np.unique(time_s)) == 3 * 3600
+    joules = active.sum()
     parts = truth["watts"][0] * 3 * 3600.0
     for channel in list(read_labels(folder / "labels.dat"))[1:]:
         series = read_channel(channel_file(folder, channel))
@@ -146,7 +145,6 @@ def test_energy_of_the_mains_is_the_sum_of_the_submeters_and_the_standby(written
         parts += 6 * np.interp(grid, series.time_s, series.values[:, 0]).sum()
     # Submeters sample every 6 s, whole watts, some readings lost; standby follows the voltage.
     assert joules == pytest.approx(parts, rel=0.01)
-    active, apparent, volts = mains.values.T
     assert (apparent >= active).all()
     assert np.abs(volts - 240).max() < 6
 
