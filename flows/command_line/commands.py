@@ -25,11 +25,8 @@ Lines = Iterator[str]
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options that stand for a setting, whichever of them the command has; flows call them the same."""
-    return {name: value for name, value in vars(options).items() if _is_set(name, value)}
-
-
-def _is_set(name: str, value: object) -> bool:
-    return name in Settings.model_fields and value is not None
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    return {name: value for name, value in given.items() if name in Settings.model_fields}
 
 
 def _settings(options: argparse.Namespace) -> Settings:

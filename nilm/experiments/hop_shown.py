@@ -34,7 +34,6 @@ from nilm.report.rendering import render
 from nilm.results import ShownCorrection
 from nilm.simulate.house import House, observe, simulated_house
 from nilm.thresholds import SHOWN
-from nilm.timeline import TimeArray
 
 SEEDS = tuple(range(100, 106))
 APPLIANCES = 8
@@ -46,14 +45,6 @@ MOST_PICTURES = 6
 MAINS_HZ = 50.0
 
 BoolColumns = NDArray[np.uint8]  # (N, K)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The times of the rows shown."""
-
-    start_utc: TimeArray
-    duration_s: FloatArray
 
 
 @dataclass(frozen=True)
@@ -181,8 +172,8 @@ def _compared(shown: Shown) -> tuple[list[Line], list[tuple[int, int, int]]]:
     before, _, after, product = shown.solutions
     true_w = shown.house.Z * shown.house.watts
     power_w = after.Z * shown.watts(after)
-    duration_s = np.full(len(true_w), shown.house.interval_s)
-    overlap = np.array([[overlap_score(p, t, duration_s) for p in power_w.T] for t in true_w.T])
+    lasts_s = shown.house.duration_s
+    overlap = np.array([[overlap_score(p, t, lasts_s) for p in power_w.T] for t in true_w.T])
     f1 = [_f1(solution.Z, shown.house.Z) for solution in (before, after, product)]
     alike = np.maximum(_f1(before.Z, after.Z), _f1(1 - before.Z, after.Z))
     pairs = [
@@ -211,8 +202,7 @@ def _pictures(
     house = shown.house
     before, _, after, _ = shown.solutions
     panels = Panels(house.voltage_v, mains_hz=MAINS_HZ)
-    rows = Rows(house.start_utc, np.full(len(house.Z), house.interval_s))
-    window = when.Window(rows.start_utc.min().astype("datetime64[D]").astype("datetime64[s]"), DAYS)
+    window = when.Window(house.start_utc.min().astype("datetime64[D]").astype("datetime64[s]"), DAYS)
     changed = [n for n, line in enumerate(lines) if line.gain > SHOWN.least_gain]
     pictures = []
     for n in sorted(changed, key=lambda n: -lines[n].gain)[:MOST_PICTURES]:
@@ -221,15 +211,10 @@ def _pictures(
             "", "", "", line.watts_before, line.watts_after, before.W[i], after.W[j], before.Z[:, i]
         )
         columns = (("before", before.Z[:, i]), ("after", after.Z[:, j]), ("truth", house.Z[:, k]))
-        drawn = [
-            (
-                label,
-                strips.row(
-                    strips.on_stretches(on, rows, window), (), window, colour=n, label=f"{line.name}, {label}"
-                ),
-            )
-            for label, on in columns
-        ]
+        drawn = []
+        for label, on in columns:
+            stretches = strips.on_stretches(on, house, window)
+            drawn.append((label, strips.row(stretches, (), window, colour=n, label=f"{line.name}, {label}")))
         waveform = panels.before_after(correction, who=line.name, colour=n, name=f"hop-{n}")
         pictures.append((line, palette.style_of(n).swatch, [("waveform", waveform), *drawn]))
     return pictures

@@ -48,6 +48,11 @@ class House:
         return np.asarray(elapsed / np.timedelta64(1, "s"), dtype=np.float64)
 
     @property
+    def duration_s(self) -> FloatArray:
+        """(N,) seconds that each row stands for."""
+        return np.full(len(self.start_utc), self.interval_s)
+
+    @property
     def gap_before(self) -> Rows:
         """(N,) True where a row does not directly follow the one before it in time; the first row is True."""
         return gaps_before(self.start_utc, self.interval_s)
