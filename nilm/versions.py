@@ -9,7 +9,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 9
+FACTORISE = 10
 HOP = 13
 PUBLISH = 11
 SPECTRA = 1

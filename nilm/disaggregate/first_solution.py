@@ -146,10 +146,10 @@ def solve_beside(
     across = sun.without(loads)
     waveform_nats = 0.5 * find_signal(across, gaps).basis.shape[1] * np.log(len(loads))
     found = []
-    for along, least_change_a in SUN.views:
+    for share in SUN.shares:
         words: list[str] = []
-        seen = across + along * (loads - across)
-        solution = solve(seen, gaps, how, words, least_change_a=least_change_a)
+        seen = across + share * (loads - across)
+        solution = solve(seen, gaps, how, words, least_change_a=SUN.noise_a)
         solution = without_sunshine(solution, sun)
         surprise = StateEvidence(gaps).value(solution) + SUN.missed_switch_nats * sun.missed(solution.Z)
         surprise += waveform_nats * solution.K
