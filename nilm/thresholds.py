@@ -291,9 +291,12 @@ class SunThresholds(NamedTuple):
     """Rows before and after a switch whose steps say what the sun's own step was. Origin: set by hand."""
 
     # The solution beside it (first_solution)
-    views: tuple[tuple[float, float], ...] = ((0.15, 0.06), (1.0, 0.15))
+    views: tuple[tuple[float, float], ...] = ((0.15, 0.06), (0.5, 0.06))
     """Pairs of the share of what lies along its shape that counts, and the amperes that are noise then.
-    Origin: decision 0150."""
+    Origin: decision 0150, on seeds below 200."""
+    further_views: tuple[tuple[float, float], ...] = ((0.1, 0.04), (1.0, 0.15))
+    """Such pairs that are tried where by the others the house gives power with everything off. Origin:
+    decision 0150, on seeds below 200."""
     missed_switch_nats: float = 10.0
     """Price of a switch that was seen and is missing in a solution. Origin: decision 0150."""
 

@@ -9,8 +9,8 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 9
-HOP = 13
+FACTORISE = 10
+HOP = 14
 PUBLISH = 11
 SPECTRA = 1
 PIANO = 2

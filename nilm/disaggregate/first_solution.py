@@ -19,7 +19,7 @@ from nilm.disaggregate.estimate import (
     without_traces,
 )
 from nilm.disaggregate.house_priors import StateEvidence
-from nilm.disaggregate.sun.feed_in import without_sunshine
+from nilm.disaggregate.sun.feed_in import consumes_when_off, without_sunshine
 from nilm.disaggregate.sun.generator import Generator
 from nilm.disaggregate.varying import vary
 from nilm.thresholds import HOUSE, RULE, SUN
@@ -141,19 +141,24 @@ def solve_beside(
     Across the generator's shape the rows are exact; along it they are known to a watt or two in most segments
     and to some tens in a few. So they are looked at in two ways, and the less surprising on and off times are
     kept. Each switch that was seen and is not in them counts as a surprise of its own, and each feature has
-    the price of its waveform: ½ log N nats for each direction that the loads have.
+    the price of its waveform: ½ log N nats for each direction that the loads have. Where the house would give
+    power with everything off, the difference of two heaters was taken for an appliance: then two more ways
+    are tried.
     """
     across = sun.without(loads)
     waveform_nats = 0.5 * find_signal(across, gaps).basis.shape[1] * np.log(len(loads))
-    found = []
-    for along, least_change_a in SUN.views:
+    found: list[tuple[float, Solution, list[str]]] = []
+    for share, least_change_a in SUN.views + SUN.further_views:
         words: list[str] = []
-        seen = across + along * (loads - across)
+        seen = across + share * (loads - across)
         solution = solve(seen, gaps, how, words, least_change_a=least_change_a)
         solution = without_sunshine(solution, sun)
         surprise = StateEvidence(gaps).value(solution) + SUN.missed_switch_nats * sun.missed(solution.Z)
         surprise += waveform_nats * solution.K
-        found.append((surprise, solution, words))
-    _, solution, words = min(found, key=lambda f: f[0])
+        found = sorted([*found, (surprise, solution, words)], key=lambda f: f[0])
+        enough = len(found) >= len(SUN.views)
+        if enough and consumes_when_off(found[0][1], loads, sun):
+            break
+    _, solution, words = found[0]
     notes.extend(words)
     return solution

@@ -56,12 +56,13 @@ class ConsumesOrFeedsIn(PassiveSign):
 class ConsumesInTheSun(PassiveSign):
     """PassiveSign where watts are known to `sunny_w` only: so many negative ones are free.
 
-    Beside a generator the watts of a small appliance that runs by day can come out negative by mistake.
+    Beside a generator the watts of a small appliance that runs by day can come out negative by mistake. What
+    lies beyond twice as many costs no more: one wrong feature is not shared out among right ones.
     """
 
     def features(self, W: FloatArray) -> FloatArray:
-        """Weight · max(0, −watts − sunny_w) of each row."""
-        return np.asarray(self.weight * np.maximum(0.0, -W[:, 0] - HOUSE.sunny_w), dtype=np.float64)
+        """Weight · (−watts − sunny_w), at least 0 and at most weight · sunny_w, of each row."""
+        return np.asarray(self.weight * np.clip(-W[:, 0] - HOUSE.sunny_w, 0.0, HOUSE.sunny_w))
 
 
 @dataclass(frozen=True)

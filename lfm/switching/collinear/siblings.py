@@ -141,7 +141,7 @@ class _Changed(NamedTuple):
     """A solution in which a family's activations are shared out anew."""
 
     solution: Solution
-    drifts: float  # ‖X − ZW‖ that the drift of these activations alone makes
+    drifts: float  # ‖X − ZW‖ that the sizes of these activations alone make: they differ within a class
 
 
 def _shared_out(
@@ -179,7 +179,9 @@ def _shared_out(
     label = _without_doubtful(label, spread, member)
     if _same(label, member):
         return None
-    drifts = np.linalg.norm(shape) * np.sqrt(np.sum((end - first) * spread.variance))
+    weight = _weight(foreign)
+    centre = np.bincount(label, weights=weight * size) / np.bincount(label, weights=weight)
+    drifts = np.linalg.norm(shape) * np.sqrt((end - first) @ (size - centre[label]) ** 2)
     return _Changed(_rebuilt(solution, family, parts, label, member, change, foreign), float(drifts))
 
 
@@ -242,6 +244,11 @@ def _same(label: IntArray, member: IntArray) -> bool:
     return bool(pairs.shape[1] == len(np.unique(label)) == len(np.unique(member)))
 
 
+def _weight(foreign: FloatArray) -> FloatArray:
+    """How much each edge counts, given the `foreign` energy in it relative to the feature's own."""
+    return 1 / (1 + THRESHOLDS.foreign_weight * foreign)
+
+
 def _rebuilt(
     solution: Solution,
     family: list[int],
@@ -262,7 +269,7 @@ def _rebuilt(
     free = list(range(len(family)))
     for c in classes[np.argsort(-shared.max(axis=1), kind="stable")].tolist():
         mine = label == c
-        weight = 1 / (1 + THRESHOLDS.foreign_weight * foreign[mine])
+        weight = _weight(foreign[mine])
         feature = weight @ change[mine] / weight.sum()
         column = np.zeros(solution.N, dtype=np.uint8)
         for r in np.flatnonzero(mine).tolist():

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, eye_array, hstack, vstack
 from scipy.sparse.linalg import spsolve
 
-from lfm import Solution
+from lfm import Solution, least_squares
 from lfm.arrays import FloatArray
 from nilm.disaggregate.sun.generator import Generator
-from nilm.thresholds import SUN
+from nilm.thresholds import HOUSE, SUN
 
 
 def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.bool_]) -> FloatArray:
@@ -66,6 +66,18 @@ def without_sunshine(solution: Solution, generator: Generator) -> Solution:
     across_a = np.sqrt(np.mean(generator.without(solution.W) ** 2, axis=1))
     kept = (across_a >= generator.quiet_a) | solution.Z.all(axis=0)
     return solution if kept.all() else Solution(solution.Z[:, kept], solution.W[kept])
+
+
+def consumes_when_off(solution: Solution, loads: FloatArray, generator: Generator) -> bool:
+    """Whether the house takes power with all features off, each turned to the side on which it consumes.
+
+    `loads` (N, D) are the rows without what is fed in. A solution that takes the difference of two heaters
+    for an appliance needs a level that gives power.
+    """
+    watts = generator.watts * least_squares(solution.Z, loads @ generator.shape[:, None]).W[:, 0]
+    always_on = solution.Z.all(axis=0)
+    level_w = watts[always_on].sum() + np.minimum(watts[~always_on], 0.0).sum()
+    return bool(level_w >= -HOUSE.sunny_w)
 
 
 def completed(solution: Solution, X: FloatArray, generator: Generator) -> tuple[Solution, FloatArray]:

@@ -53,6 +53,12 @@ def test_in_the_sun_a_few_negative_watts_are_free() -> None:
     np.testing.assert_allclose(prior.features(prior.project(W)), [0, 0, 2000], atol=1e-6)
 
 
+def test_in_the_sun_one_feature_that_gives_much_costs_less_than_several_that_give_some() -> None:
+    W = np.stack([loads.resistive(VOLTS, watts) for watts in (-800.0, -90.0, -90.0)])
+    prior = ConsumesInTheSun(100.0, VOLTS)
+    np.testing.assert_allclose(prior.features(prior.project(W)), [5000, 4000, 4000], atol=1e-6)
+
+
 def test_feed_in_needs_more_than_a_reading_or_two() -> None:
     assert not _feeds_in(n_rows=0)
     assert not _feeds_in(n_rows=3)

@@ -72,6 +72,27 @@ def test_activations_that_were_mixed_up_are_shared_out_by_size() -> None:
     assert hamming_error(found.Z, truth.Z) == 0
 
 
+def test_two_halves_of_one_feature_are_joined_though_their_drift_is_most_of_what_is_left_over() -> None:
+    """Four short runs and two long ones, 2.7% apart where others drift by 0.7%."""
+    rng = np.random.default_rng(3)
+    N, D = 1200, 16
+    Z, shapes = np.zeros((N, 4), dtype=np.uint8), rng.standard_normal((3, D))
+    Z[:, 0] = 1
+    W = np.stack([shapes[0], 19.74 * shapes[1], 20.3 * shapes[1], shapes[2]])
+    X = 0.01 * rng.standard_normal((N, D)) + W[0]
+    runs = [(1, 20, 19.7), (1, 20, 19.4), (1, 20, 19.9), (1, 20, 20.0), (2, 130, 20.35), (2, 130, 20.2)]
+    for n, (k, length, size) in enumerate(runs):
+        rows = slice(10 + 150 * n, 10 + 150 * n + length)
+        Z[rows, k] = 1
+        X[rows] += size * shapes[1]
+    for start in range(5, N - 10, 30):
+        Z[start : start + 3, 3] = 1
+        X[start : start + 3] += (1 + 0.007 * rng.standard_normal()) * W[3]
+    found = separate_siblings(Solution(Z, W), X, gap_before=np.zeros(N, dtype=bool))
+    assert found.K == 3
+    np.testing.assert_array_equal(found.Z[:, 1], Z[:, 1] | Z[:, 2])
+
+
 def test_a_right_answer_is_left_alone() -> None:
     truth, X, gaps = _house(1.3)
     assert separate_siblings(truth, X, gap_before=gaps) is truth

@@ -3,7 +3,13 @@ import pytest
 
 from lfm import Solution
 from nilm.disaggregate.disaggregation import sizes
-from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator, without_sunshine
+from nilm.disaggregate.sun.feed_in import (
+    completed,
+    consumes_when_off,
+    first_amplitude,
+    with_generator,
+    without_sunshine,
+)
 from nilm.disaggregate.sun.generator import Generator, find_generator
 from nilm.simulate.house import drop_rows, observe, simulated_house
 from nilm.simulate.solar import with_solar
@@ -48,6 +54,18 @@ def test_a_feature_without_current_across_the_shape_is_the_suns() -> None:
     more = Solution(np.column_stack([HOUSE.Z, clouds]), np.vstack([HOUSE.W, 5 * sun.shape]))
     np.testing.assert_array_equal(without_sunshine(more, sun).Z, HOUSE.Z)
     assert without_sunshine(house, sun) is house
+
+
+def test_a_house_whose_appliance_is_a_difference_of_heaters_gives_power_when_all_is_off() -> None:
+    sun = generator()
+    Z, W = HOUSE.Z.copy(), HOUSE.W.copy()
+    loads = X - np.outer(PROFILE[:, -1], PANELS)
+    assert consumes_when_off(Solution(Z, W), loads, sun)
+    assert consumes_when_off(Solution(Z[:, ::-1] ^ (~Z[:, ::-1].all(axis=0)), W[::-1]), loads, sun)
+    larger, smaller = np.argsort(-HOUSE.watts)[:2]
+    Z[:, larger] |= Z[:, smaller]
+    W[smaller] -= W[larger]
+    assert not consumes_when_off(Solution(Z, W), loads, sun)
 
 
 def test_known_appliances_complete_the_waveforms_and_the_amplitude() -> None:
