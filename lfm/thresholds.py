@@ -258,25 +258,27 @@ class ShapeThresholds(NamedTuple):
     # Base and sizes (amplitudes)
     low_share: float = 0.02
     """q, share of the time in which a source may be below what counts as its absence."""
-    small_nats: float = 0.05
-    """μ, nats per unit of noise: of two explanations that fit alike, the smaller. Origin: right shapes are
-    better with 0.01, slightly wrong ones with more."""
+    small_nats: float = 0.03
+    """μ, nats per unit of noise: of two explanations that fit alike, the smaller. Origin: with 0.01 the base
+    of one week of real habits was lost, with 0.05 all bases were too high."""
     small_at_first: float = 0.2
     """μ of the first round in which the base is looked for."""
     least_size: float = 0.3
     """Units of noise: a size closer to zero is taken for this one in the reweighting."""
-    none_below: float = 1e3
-    """Weight of a squared size below zero once the base is known. Origin: there are no such sizes."""
+    wide_change: float = 10.0
+    """w of the first round of the sizes, units of noise. Origin: weeks of real habits, 5 to 30 are alike."""
+    narrower_rounds: int = 12
+    """Rounds in which w falls to 1."""
     held: float = 1e-6
     """Weight that keeps a size without any evidence at zero. Origin: far below any evidence."""
     pull: float = 1e-6
     """Weight of the base of the round before, where nothing else decides. Origin: far below any evidence."""
     far_off: float = 20.0
     """Times the usual squared residual at which a row counts half for the base."""
-    settle_rounds: int = 3
+    settle_rounds: int = 4
     """Rounds of the sizes with the first guess of the changes."""
-    size_rounds: int = 8
-    """Rounds of the sizes with changes weighed anew."""
+    size_rounds: int = 12
+    """Rounds of the sizes after that."""
     base_settle_rounds: int = 6
     """Rounds of the base with the first guess of the changes."""
     base_rounds: int = 24

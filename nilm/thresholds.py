@@ -233,8 +233,8 @@ class VaryingThresholds(NamedTuple):
     """Seconds: the pauses of a washing machine, a dishwasher or a dryer inside one run are shorter."""
     least_share: float = 0.002
     """Share of the energy above the base. A smaller feature is left to the unexplained energy."""
-    least_heater: float = 0.005
-    """Share of the energy above the base. A smaller heater stays with the one that varies."""
+    least_apart: float = 0.005
+    """Share of the energy above the base. A smaller piece of a track is not taken apart from it."""
     two_level_error: float = 0.03
     """Share of its energy by which an on/off appliance may differ from one steady level."""
     on_share: float = 0.05

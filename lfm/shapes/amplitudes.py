@@ -13,10 +13,15 @@ the time at zero, and so decides the base. Reweighted least squares: each round 
 solve, O(N K³). Changes across a gap are free. While the base is looked for, a row counts less the more it
 leaves: a source that has no shape here must not bend the base.
 
+Once the base is known, sizes are at least 0: each round is a projected Newton step (Bertsekas 1982), which
+keeps at zero what the gradient would push below it, and never raises the objective. The price of a change has
+many local minima, so it is wide at first, log(1 + (Δa/w)²), and w falls to 1.
+
 μ is small, because its price grows with the size: a large one lifts the base into the largest sources. The
 base is looked for with a larger μ first, so that few rounds take it far.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +31,8 @@ from lfm.compiled import compiled
 from lfm.thresholds import SHAPES
 
 _STRETCH = 20_000  # rows solved at a time: memory stays flat for a year of rows
+_FIRM = 1e8  # weight that keeps a size at zero: far above any evidence
+_SHORTEST_STEP = 1e-3  # share of a step; below it nothing is gained
 
 
 def solve_amplitudes(
@@ -51,13 +58,16 @@ def solve_amplitudes(
         problem = _Problem(Y[rows] - base, shapes, gap_before[rows], time[rows])
         if tolerance is not None:
             problem.trust = tolerance[rows] ** -2.0
-        found = problem.sizes(changes[rows], None)
-        problem.below = SHAPES.none_below
-        for n in range(SHAPES.settle_rounds + SHAPES.size_rounds):
-            found = problem.sizes(changes[rows] if n < SHAPES.settle_rounds else _changes(found), found)
+        found = np.maximum(problem.sizes(changes[rows], None), 0.0)
+        widest = SHAPES.wide_change if tolerance is None else 1.0
+        for _ in range(SHAPES.settle_rounds):
+            found = problem.with_weights(found, problem.weight_of(changes[rows], widest))
+        widths = np.geomspace(widest, 1.0, SHAPES.narrower_rounds)
+        for width in (*widths, *np.ones(SHAPES.size_rounds)):
+            found = problem.with_changes(found, width)
         for _ in range(SHAPES.size_rounds if tolerance is not None else 0):
             problem.small = _slope_of_being_on(found, Y.shape[1])
-            found = problem.sizes(_changes(found), found)
+            found = problem.with_changes(found, 1.0)
         sizes[rows] = found
     return sizes
 
@@ -67,12 +77,11 @@ def _slope_of_being_on(sizes: FloatArray, r: int) -> FloatArray:
 
     u is the size below which a shape has half of the sum of its sizes.
     """
-    size = np.maximum(sizes, 0.0)
-    ordered = np.sort(size, axis=0)
+    ordered = np.sort(sizes, axis=0)
     below = np.cumsum(ordered, axis=0) < ordered.sum(axis=0) / 2
-    usual = np.take_along_axis(ordered, np.minimum(below.sum(axis=0), len(size) - 1)[None], axis=0)
+    usual = np.take_along_axis(ordered, np.minimum(below.sum(axis=0), len(sizes) - 1)[None], axis=0)
     nearly_off = np.maximum(SHAPES.nearly_off * usual, SHAPES.least_size)
-    return np.asarray(SHAPES.being_on_nats * r / 2 / ((size + nearly_off) * np.log1p(1 / SHAPES.nearly_off)))
+    return np.asarray(SHAPES.being_on_nats * r / 2 / ((sizes + nearly_off) * np.log1p(1 / SHAPES.nearly_off)))
 
 
 class Above(NamedTuple):
@@ -109,7 +118,7 @@ def find_base(
         falls = (SHAPES.small_nats / SHAPES.small_at_first) ** (n / SHAPES.base_smaller_rounds)
         problem.small = max(SHAPES.small_nats, SHAPES.small_at_first * falls)
         # Sizes below zero change too: they are what pulls the base down.
-        before = coarse if n < SHAPES.base_settle_rounds else np.diff(sizes, axis=0, prepend=sizes[:1])
+        before = coarse if n < SHAPES.base_settle_rounds else _changes(sizes)
         base, sizes = problem.base_and_sizes(before, sizes, base, above)
     return base
 
@@ -123,7 +132,6 @@ class _Problem:
         self.trust = np.ones(len(Y))  # (N,) weights of the rows
         self.time = time[:, None]  # (N, 1) d
         self.small: float | FloatArray = SHAPES.small_nats  # μ, of all sizes or of each (N, K)
-        self.below: float | None = None  # weight of a squared size below zero; None: the loss of the quantile
 
     def sizes(
         self,
@@ -135,8 +143,58 @@ class _Problem:
         """(N, K) the next sizes above the base, which is 0 unless given; the first where `sizes` is None."""
         inverse, weight = self._eliminated(changes, sizes)
         rows = self.Y if base is None else self.Y - base
-        right = (self.trust[:, None] * (rows @ self.B.T) - self.small * self.time)[:, :, None]
-        return _substitute(inverse, weight, np.ascontiguousarray(right))[:, :, 0]
+        return _substitute(inverse, weight, self._right(rows)[:, :, None])[:, :, 0]
+
+    def with_weights(self, sizes: FloatArray, weight: FloatArray) -> FloatArray:
+        """(N, K) the next sizes, at least 0, at the price ½ `weight` Δa² of a change; weights are (N, K)."""
+        return self._improved(sizes, weight, lambda change: 0.5 * float(np.sum(weight * change**2)))
+
+    def with_changes(self, sizes: FloatArray, width: float) -> FloatArray:
+        """(N, K) the next sizes, at least 0, at the price log(1 + (Δa/width)²) of a change."""
+        weight = self.weight_of(_changes(sizes), width)
+        within = weight > 0
+        return self._improved(
+            sizes, weight, lambda change: float(np.log1p((change[within] / width) ** 2).sum())
+        )
+
+    def _improved(
+        self, sizes: FloatArray, weight: FloatArray, price: Callable[[FloatArray], float]
+    ) -> FloatArray:
+        """(N, K) sizes that cost less than `sizes`, both at least 0; the same where no step does.
+
+        The step is exact for the weights (N, K) of squared changes; the `price` of all decides its length.
+        """
+        change = weight * _changes(sizes)
+        gradient = (
+            self.small * self.time - self.trust[:, None] * ((self.Y - sizes @ self.B) @ self.B.T) + change
+        )
+        gradient[:-1] -= change[1:]
+        at_zero = (sizes <= 0) & (gradient > 0)
+        inverse = _eliminate(self.gram, self.trust, weight, np.where(at_zero, _FIRM, SHAPES.held))
+        goal = _substitute(inverse, weight, self._right(self.Y)[:, :, None])[:, :, 0]
+        cost, share = self._cost(sizes) + price(_changes(sizes)), 1.0
+        while share > _SHORTEST_STEP:
+            tried = np.maximum(sizes + share * (np.where(at_zero, 0.0, goal) - sizes), 0.0)
+            if self._cost(tried) + price(_changes(tried)) < cost:
+                return tried
+            share /= 2
+        return sizes
+
+    def weight_of(self, changes: FloatArray, width: float) -> FloatArray:
+        """(N, K) the weights of squared changes that stand for log(1 + (Δa/width)²); 0 across a gap."""
+        weight = 2 / (width**2 + changes**2)
+        weight[0] = 0
+        weight[self.gaps] = 0
+        return weight
+
+    def _cost(self, sizes: FloatArray) -> float:
+        """The objective without its changes, of sizes that are at least 0."""
+        left = np.sum((self.Y - sizes @ self.B) ** 2, axis=1)
+        return float(0.5 * self.trust @ left + np.sum(self.small * self.time * sizes))
+
+    def _right(self, rows: FloatArray) -> FloatArray:
+        """(N, K) the right-hand side of one round for `rows` (N, r) above the base."""
+        return np.ascontiguousarray(self.trust[:, None] * (rows @ self.B.T) - self.small * self.time)
 
     def base_and_sizes(
         self, changes: FloatArray, sizes: FloatArray, base: FloatArray, above: Above | None
@@ -150,7 +208,7 @@ class _Problem:
         inverse, weight = self._eliminated(changes, sizes)
         (N, r), K = self.Y.shape, len(self.B)
         right = np.empty((N, K, r + 1))
-        right[:, :, 0] = self.trust[:, None] * (self.Y @ self.B.T) - self.small * self.time
+        right[:, :, 0] = self._right(self.Y)
         right[:, :, 1:] = self.trust[:, None, None] * self.B
         solved = _substitute(inverse, weight, right)
         without, per_base = solved[:, :, 0], solved[:, :, 1:]
@@ -164,24 +222,19 @@ class _Problem:
 
     def _eliminated(self, changes: FloatArray, sizes: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """The inverse blocks (N, K, K) of the elimination, and the weights (N, K) of squared changes."""
-        weight = 2 / (1 + changes**2)
-        weight[0] = 0
-        weight[self.gaps] = 0
+        weight = self.weight_of(changes, 1.0)
         penalty = np.full(changes.shape, SHAPES.held)
         if sizes is not None:
             # Beyond the linear price, which stays.
             slope = self.small * self.time * ((1 - SHAPES.low_share) / SHAPES.low_share + 1)
             least = np.maximum(np.abs(sizes), SHAPES.least_size)
-            per_square = slope / least if self.below is None else self.below
-            penalty += np.where(sizes < 0, per_square, 0.0)
+            penalty += np.where(sizes < 0, slope / least, 0.0)
         return _eliminate(self.gram, self.trust, weight, penalty), weight
 
 
 def _changes(sizes: FloatArray) -> FloatArray:
-    """(N, K) the change before each row, 0 before the first; less than nothing counts as nothing."""
-    change = np.zeros_like(sizes)
-    change[1:] = np.diff(np.maximum(sizes, 0), axis=0)
-    return change
+    """(N, K) the change before each row, 0 before the first."""
+    return np.diff(sizes, axis=0, prepend=sizes[:1])
 
 
 @compiled

@@ -126,7 +126,7 @@ def _recurring(steps: FloatArray) -> list[float]:
     inside = np.searchsorted(size, size + half, side="right") - np.searchsorted(size, size - half)
     wide = SHAPES.wide
     around = np.searchsorted(size, size * wide, side="right") - np.searchsorted(size, size / wide) - inside
-    expected = (around + 1) * 2 * half / (size * (wide - 1 / wide))
+    expected = (np.maximum(around, 0) + 1) * 2 * half / (size * (wide - 1 / wide))
     speaks = np.where(inside > expected, inside * np.log(inside / expected) - (inside - expected), 0.0)
     found: list[float] = []
     for i in np.argsort(-speaks, kind="stable"):

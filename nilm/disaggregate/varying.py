@@ -1,8 +1,8 @@
 """Loads that are more than on or off: shapes whose watts vary, and the on/off appliances among them.
 
 Owns how the shapes of `lfm.ShapeDecoder` become features of a house: what is always there, on/off
-appliances with Z and W, and loads that vary, each with its size in every row. Heaters have one shape, the
-voltage's own, so their sum is taken apart by scale and by sizes that recur. Tracks that switch together
+appliances with Z and W, and loads that vary, each with its size in every row. Loads of one shape add up to
+one track, as all heaters do: it is taken apart by sizes that recur and by scale. Tracks that switch together
 become one machine.
 """
 
@@ -70,7 +70,7 @@ def vary(
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
     tracks = _fans_joined(_in_watts(model, voltage_v), voltage_v, duration_s)
     tracks = _large_enough(tracks, duration_s, notes)
-    tracks = _heaters_apart(tracks, gaps, voltage_v, duration_s)
+    tracks = _taken_apart(tracks, gaps, voltage_v, duration_s, exact=not model.from_levels_)
     columns, features = [np.ones(len(X), dtype=np.uint8)], [model.base_]
     shapes: list[FloatArray] = []
     sizes: list[FloatArray] = []
@@ -150,35 +150,53 @@ def _fans_joined(tracks: Tracks, voltage_v: FloatArray, duration_s: FloatArray) 
     )
 
 
-def _heaters_apart(
-    tracks: Tracks, gaps: NDArray[np.bool_], voltage_v: FloatArray, duration_s: FloatArray
+def _taken_apart(
+    tracks: Tracks, gaps: NDArray[np.bool_], voltage_v: FloatArray, duration_s: FloatArray, *, exact: bool
 ) -> Tracks:
-    """The tracks with the sum of all heaters taken apart, by scale and by sizes that recur."""
+    """The tracks with loads that have one shape taken apart; the sum of all heaters is one such track.
+
+    Unless shapes are `exact`, a track holds what other loads leak into it, and only the heaters' is divided.
+    """
     heats = _heats(tracks, voltage_v)
-    if not heats.any():
-        return tracks
+    power_w = list(tracks.power_w[:, ~heats].T)
+    per_watt_a = list(tracks.per_watt_a[~heats])
+    if heats.any():
+        power_w.append(tracks.power_w[:, heats].sum(axis=1))
+        per_watt_a.append(voltage_v / np.mean(voltage_v**2))
     energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
-    heat_w = tracks.power_w[:, heats].sum(axis=1)
-    resolution_w = VARYING.resolution_w
-    parts = split_track(heat_w, gaps, resolution=resolution_w)
-    left = heat_w
-    taken = []
-    for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
-        taken.append(np.minimum(size * on, left))
-        left = left - taken[-1]
-    scales = split_scales(left, duration_s, resolution=resolution_w, pause=VARYING.pause_s)
     apart: list[FloatArray] = []
-    rest = np.zeros(len(heat_w))
-    for power_w in (*taken, *scales):
-        if duration_s @ power_w >= VARYING.least_heater * energy:
-            apart.append(power_w)
-        else:
-            rest = rest + power_w
+    of: list[int] = []
+    for k, together_w in enumerate(power_w):
+        sign = np.sign(together_w.sum())
+        taken = exact or (heats.any() and k == len(power_w) - 1)
+        pieces = _pieces(np.abs(together_w), gaps, duration_s, energy) if taken else [np.abs(together_w)]
+        apart += [sign * piece for piece in pieces]
+        of += [k] * len(pieces)
+    return Tracks(np.column_stack(apart), np.array(per_watt_a)[of]) if apart else tracks
+
+
+def _pieces(
+    power_w: FloatArray, gaps: NDArray[np.bool_], duration_s: FloatArray, energy: float
+) -> list[FloatArray]:
+    """A track (N,) of at least 0 W as loads by sizes that recur, and what they leave by scale.
+
+    Pieces that are small beside the `energy` of all tracks are one piece; if that is small, part of the last.
+    """
+    parts = split_track(power_w, gaps, resolution=VARYING.resolution_w)
+    left = power_w
+    pieces = []
+    for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
+        pieces.append(np.minimum(size * on, left))
+        left = left - pieces[-1]
+    pieces += split_scales(left, duration_s, resolution=VARYING.resolution_w, pause=VARYING.pause_s)
+    large = [piece for piece in pieces if duration_s @ piece >= VARYING.least_apart * energy]
+    if not large:
+        return [power_w]
+    rest = power_w - np.sum(large, axis=0)
     if duration_s @ rest >= VARYING.least_share * energy:
-        apart.append(rest)
-    heater_a = voltage_v / np.mean(voltage_v**2)
-    power_w = np.column_stack([tracks.power_w[:, ~heats], *apart])
-    return Tracks(power_w, np.vstack([tracks.per_watt_a[~heats], *[heater_a] * len(apart)]))
+        return [*large, rest]
+    large[-1] = large[-1] + rest
+    return large
 
 
 def _two_levels(power_w: FloatArray) -> tuple[NDArray[np.uint8], float]:

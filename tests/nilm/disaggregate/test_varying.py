@@ -137,3 +137,18 @@ def test_what_is_left_goes_to_the_load_that_wanders_and_its_watts_stay_above_zer
     assert (amplitude >= 0).all()
     assert (amplitude[on == 0] == 0).all()
     np.testing.assert_allclose(amplitude[:, 0], np.maximum(on * (1 + wander_w / 100), 0), atol=0.02)
+
+
+def test_lamps_of_one_waveform_come_apart_by_the_sizes_that_recur() -> None:
+    rng = np.random.default_rng(2)
+    on = np.repeat(rng.random((120, 2)) < [0.4, 0.2], 25, axis=0)
+    small, large = 60.0 * on[:, 0], 240.0 * np.roll(on[:, 1], 12)
+    varies = np.roll(np.repeat(rng.uniform(60, 140, 100) * (np.arange(100) % 2), 30), 5)
+    X = np.outer(small + large, LAMP) + np.outer(varies, MOTOR) + 30 * HEATER
+    X += 0.02 * rng.standard_normal(X.shape)
+    gaps = np.arange(len(X)) == 0
+    found = vary(X, gaps, V, duration_s=np.ones(len(X)), components="auto", feeds_in=False, notes=[])
+    watts = np.concatenate([found.solution.W, found.shapes]) @ V / len(V)
+    power = np.column_stack([found.solution.Z, found.amplitude]) * watts
+    for truth in (small, large):
+        assert np.abs(power - truth[:, None]).mean(axis=0).min() < 0.1 * truth.mean()
