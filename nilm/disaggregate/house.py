@@ -13,6 +13,7 @@ from lfm import (
     find_signal,
 )
 from lfm.arrays import FloatArray
+from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
@@ -129,6 +130,7 @@ def disaggregate(
     )
 
 
+@one_thread
 def factorise(
     current: FloatArray,
     voltage: FloatArray,
