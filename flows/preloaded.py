@@ -1,4 +1,4 @@
-"""What the jobs of a backfill need, loaded once: worker processes are copies of one that imported this module.
+"""What the jobs of a backfill need, loaded once: workers are copies of a process that imported it.
 
 Prefect loads its extensions (prefect-dask, and all of Dask with it) when a process gets its first task. Done
 here, that is no longer done in every worker anew.
