@@ -7,6 +7,8 @@ Results go to standard output, log lines and errors to standard error. Exit code
 """
 
 import argparse
+import atexit
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -26,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from flows.command_line.interrupts import heeded
     from flows.failures import in_words, is_interrupt, is_wrong_option
 
+    atexit.register(gc.freeze)  # else the interpreter looks for garbage before it ends, for half a second
     terminal.speak(verbose=options.verbose)
     try:
         with heeded():

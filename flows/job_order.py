@@ -12,7 +12,7 @@ from typing import Literal
 
 from nilm.paths import WeekPaths
 
-WORKERS_IMPORT = ("flows.tasks", "nilm.disaggregate.steps", "nilm.week.publish")  # what jobs need
+WORKERS_IMPORT = ("flows.preloaded",)  # not imported here: it takes seconds
 MOST_LOSSES = 1  # a week that takes its process down twice is at fault itself
 
 Step = Literal["solve", "publish"]

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from nilm import versions
 from nilm.files import digest, week_lock
 from nilm.manifest import Step, record, recorded, why_redo
@@ -168,20 +166,18 @@ class WeekPipeline:
     def _hop(self, _show: Show) -> None:
         from nilm.disaggregate.steps import hop_week
 
-        # Two threads of BLAS add up in another order than one, and the last digit of a residual shows it.
-        with threadpool_limits(1):
-            hop_week(
-                self.paths.factorised,
-                self.paths.hopped,
-                self.options.hop,
-                waveforms_path=self.paths.waveforms,
-            )
+        hop_week(
+            self.paths.factorised,
+            self.paths.hopped,
+            self.options.hop,
+            waveforms_path=self.paths.waveforms,
+        )
 
     def _publish(self, _show: Show) -> None:
         """Make the outputs and the index current, then record the week; a house's weeks take their turns."""
         from nilm.week.publish import publish_week
 
-        with week_lock(self.paths.data_root, self.paths.house, "publish"), threadpool_limits(1):
+        with week_lock(self.paths.data_root, self.paths.house, "publish"):
             publish_week(self.paths, self.options.publish)
             forget_troubles(self.paths.outputs)
         self._list()

@@ -1,10 +1,12 @@
 """What each command of `nilm` does: from parsed options to the lines of its result."""
 
 import argparse
+import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,13 +118,28 @@ def _heard(house: str, settings: Settings) -> str:
 
 
 def _first_steps(pipeline: "WeekPipeline") -> Generator[None, None, None]:
-    """Do the steps of a week up to its report, one at a time; the flow finds them current."""
+    """Do the steps of a week up to its report, one at a time; the flow finds them current.
+
+    While other processes read the recordings, this one loads the flow. Not before the first is read: those
+    processes are copies of this one, and must not be made while a thread imports.
+    """
     from flows.command_line import terminal
     from flows.failures import noted
 
+    loading = threading.Thread(target=import_module, args=["flows.weekly"], daemon=True)
     with pipeline.locked(), noted(pipeline), terminal.bar(str(pipeline), 1.0) as show:
+
+        def shown(done: float, doing: str) -> None:
+            if loading.ident is None:
+                loading.start()
+            show(done, doing)
+
         for step in pipeline.steps[:-1]:
-            step.run(show)
+            try:
+                step.run(shown)
+            finally:
+                if loading.ident is not None:
+                    loading.join()
             yield
 
 

@@ -3,11 +3,10 @@
 Owns the scikit-learn side. The algorithms live in a module each and hand their (Z, W) to `_keep`.
 """
 
-import functools
 import logging
 import warnings
 from collections.abc import Callable
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,34 +14,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.checks import check_binary, check_scale, checked_rows
 from lfm.errors import InvalidInputError
 from lfm.estimators.decoding import decode_rows
 from lfm.solution import Solution
+from lfm.threads import one_thread
 
 logger = logging.getLogger("lfm.estimators")
 
 Callback = Callable[[int, float], None]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def one_thread(function: Callable[P, R]) -> Callable[P, R]:
-    """`function` with linear algebra on one thread: the same bits on any machine's number of cores.
-
-    The matrices of a fit are small; more threads would cost CPU time and gain nothing.
-    """
-
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        with threadpool_limits(limits=1, user_api="blas"):
-            return function(*args, **kwargs)
-
-    return wrapper
 
 
 class Rounds:

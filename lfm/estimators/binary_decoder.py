@@ -24,7 +24,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.equivalence.candidates import enumerate_candidates
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import (
     columns_near_space,
     independent_sources,
@@ -35,6 +35,7 @@ from lfm.estimators.binary_columns import (
 from lfm.estimators.decoding import decode
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 logger = logging.getLogger(__name__)

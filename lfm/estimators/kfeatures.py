@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
 from lfm.estimators.bit_flips import flip_bits
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 

@@ -21,12 +21,13 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.active_columns import ActiveColumns
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import exchanged
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.steepest_column import steepest_column
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 

@@ -20,11 +20,12 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import FloatArray
 from lfm.errors import InvalidInputError
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
+from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 

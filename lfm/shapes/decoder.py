@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from lfm.arrays import BoolArray, FloatArray
 from lfm.checks import check_durations, check_gaps, check_real, checked_rows
 from lfm.errors import InvalidInputError
-from lfm.estimators.base import one_thread
 from lfm.shapes.amplitudes import Above, find_base, solve_amplitudes
 from lfm.shapes.coding import Lines, choose_lines, unlearnt
 from lfm.shapes.levels import find_lines_in_levels, levels_of, share_left
 from lfm.shapes.lines import background, find_lines, find_lines_in_wander, is_large, sampled
 from lfm.shapes.noise import at_noise_floor, find_signal
+from lfm.threads import one_thread
 from lfm.thresholds import SHAPES
 
 

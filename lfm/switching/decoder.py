@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.checks import check_gaps, check_scale, checked_rows
 from lfm.errors import InvalidInputError
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds, one_thread
+from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
 from lfm.switching.collinear.twins import twin_pairs
@@ -25,6 +25,7 @@ from lfm.switching.segments import Segments, Subspace, distance_limit, find_stat
 from lfm.switching.skipped_rows import with_short_activations
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.viterbi import decode_segments
+from lfm.threads import one_thread
 
 
 class SwitchingDecoder(LatentFeatureEstimator):

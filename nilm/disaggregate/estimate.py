@@ -81,8 +81,8 @@ def independent(solution: Solution, notes: list[str]) -> Solution:
             W[k] += float(coefficient) * solution.W[dependence.column]
     kept = np.setdiff1d(np.arange(solution.K), [d.column for d in dependences])
     notes.append(
-        f"{len(dependences)} of {solution.K} features were never on, or always on together with others, and "
-        "were joined to those: this data cannot separate them."
+        "Features that were never on, or always on together with others, were joined to those, because this "
+        f"data cannot separate them: {len(dependences)} of {solution.K}."
     )
     return Solution(solution.Z[:, kept], W[kept])
 
@@ -97,8 +97,8 @@ def without_traces(solution: Solution, notes: list[str]) -> Solution:
     if len(kept) == solution.K:
         return solution
     notes.append(
-        f"{solution.K - len(kept)} features of less than {HOUSE.trace_a * 1000:g} mA (about 1 W) were left "
-        "out as traces; what they held is in the unexplained energy."
+        f"Features of less than {HOUSE.trace_a * 1000:g} mA (about 1 W) were left out as traces: "
+        f"{solution.K - len(kept)}. What they held is in the unexplained energy."
     )
     return Solution(solution.Z[:, kept], solution.W[kept])
 

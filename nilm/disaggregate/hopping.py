@@ -21,6 +21,7 @@ from lfm import (
     find_signal,
 )
 from lfm.arrays import FloatArray
+from lfm.threads import one_thread
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
 from nilm.disaggregate.estimate import SHAPES
@@ -43,6 +44,7 @@ GIVES_WORDS = (
 REPAIRED_WORDS = "The hop also repaired rows: ‖X − ZW‖ went from {:.3g} to {:.3g} A."
 
 
+@one_thread
 def hop_house(
     factorised: Factorised,
     current: FloatArray,

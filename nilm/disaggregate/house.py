@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lfm import Solution, at_noise_floor, find_signal
 from lfm.arrays import FloatArray
+from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import SHAPES, Callback, warmer
@@ -122,6 +123,7 @@ def disaggregate(
     )
 
 
+@one_thread
 def factorise(
     current: FloatArray,
     voltage: FloatArray,

@@ -120,8 +120,8 @@ def _large_enough(tracks: Tracks, duration_s: FloatArray, notes: list[str]) -> T
     kept = energy >= VARYING.least_share * energy.sum()
     if not kept.all():
         notes.append(
-            f"{np.count_nonzero(~kept)} features with less than {100 * VARYING.least_share:g}% of the "
-            "energy each were left out; what they held is in the unexplained energy."
+            f"Features with less than {100 * VARYING.least_share:g}% of the energy each were left out: "
+            f"{np.count_nonzero(~kept)}. What they held is in the unexplained energy."
         )
     return Tracks(tracks.power_w[:, kept], tracks.per_watt_a[kept])
 

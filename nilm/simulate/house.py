@@ -81,7 +81,7 @@ def simulated_house(
         raise OptionError(f"seed must be at least 0, got {seed}")
     if not 1 <= n_appliances <= INPUT.most_simulated:
         raise OptionError(
-            f"n_appliances must be 1 (the always-on load) to {INPUT.most_simulated}, got {n_appliances}"
+            f"appliances must be 1 (the always-on load) to {INPUT.most_simulated}, got {n_appliances}"
         )
     if n_points < 32:
         raise OptionError(f"n_points must be at least 32 to hold the shape of a cycle, got {n_points}")
@@ -89,7 +89,7 @@ def simulated_house(
     if n_rows < n_appliances:
         raise OptionError(
             f"days = {days} at interval_s = {interval_s} gives {n_rows} rows, fewer than "
-            f"n_appliances = {n_appliances}; ask for more days"
+            f"the {n_appliances} appliances; ask for more days"
         )
     # Separate streams: the same seed is the same house in every week, with another schedule in each.
     rng = np.random.default_rng([seed, 0])

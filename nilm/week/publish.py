@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from lfm.threads import one_thread
 from nilm import versions
 from nilm.appliances.analyst import read_notes
 from nilm.appliances.catalogue import Catalogue, read_catalogue, write_catalogue
@@ -47,6 +48,7 @@ WEEK_S = 7 * DAY_S
 VERSIONED = ("nilm-hopper", "numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
 
+@one_thread
 def publish_week(paths: WeekPaths, options: PublishOptions) -> Path:
     """The path of the report, after the week's outputs are current and the week is in the catalogue.
 

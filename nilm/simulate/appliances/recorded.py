@@ -34,7 +34,7 @@ def recorded_models(
     if n_appliances > len(distinct) + 1:
         raise OptionError(
             f"{path} holds {len(distinct)} appliances, so a house has at most {len(distinct) + 1} columns "
-            f"with the always-on one; got n_appliances = {n_appliances}"
+            f"with the always-on one; got {n_appliances} appliances"
         )
     chosen = rng.permutation(distinct)[: n_appliances - 1].tolist()
     n_recordings = min(int(np.count_nonzero(names == name)) for name in distinct)

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from lfm import CorrectionKind, Solution, hamming_error, least_squares
 from nilm.disaggregate.disaggregation import Factorised
@@ -34,6 +35,19 @@ def test_the_same_seed_gives_the_same_answer_and_voltage_may_come_per_row() -> N
     b = disaggregate(X, np.broadcast_to(HOUSE.voltage_v, X.shape))
     np.testing.assert_array_equal(a.solution.Z, b.solution.Z)
     np.testing.assert_allclose(a.solution.W, b.solution.W, rtol=1e-12)
+
+
+def test_an_answer_has_the_same_bits_on_one_thread_and_on_two() -> None:
+    house = simulated_house(seed=4, n_appliances=6)  # a week: fewer rows are added up in one order
+    swell = 1 + 0.02 * np.sin(np.arange(len(house.Z)) / 200)[:, None]  # of the mains, which loads follow
+    current = swell * observe(house, noise_a=0.02, rng=np.random.default_rng(0))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            found.append(disaggregate(current, swell * house.voltage_v))
+    np.testing.assert_array_equal(found[0].baseline.W, found[1].baseline.W)
+    np.testing.assert_array_equal(found[0].solution.W, found[1].solution.W)
+    assert found[0].left_over == found[1].left_over
 
 
 def test_unfit_rows_are_left_out_of_the_fit_and_read_afterwards_where_possible() -> None:

@@ -99,8 +99,8 @@ def test_n_points_changes_the_grid_and_not_the_shape() -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"n_appliances": 0}, "n_appliances"),
-        ({"n_appliances": 101}, "n_appliances"),
+        ({"n_appliances": 0}, "^appliances must be 1 .* got 0"),
+        ({"n_appliances": 101}, "^appliances must be 1 .* to 100, got 101"),
         ({"n_points": 8}, "n_points"),
         ({"days": 0.01}, "more days"),
         ({"days": 0.03}, "more days"),

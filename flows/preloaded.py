@@ -1,0 +1,16 @@
+"""What the jobs of a backfill need, loaded once: workers are copies of a process that imported it.
+
+Prefect loads its extensions (prefect-dask, and all of Dask with it) when a process gets its first task. Done
+here, that is no longer done in every worker anew.
+"""
+
+import gc
+
+from prefect.plugins import load_prefect_collections
+
+import flows.backfill  # noqa: F401 - imported to be there, as those below
+import nilm.disaggregate.steps
+import nilm.week.publish  # noqa: F401
+
+load_prefect_collections()
+gc.freeze()  # else the first collection in a copy writes to every page, and none is shared any more
