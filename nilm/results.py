@@ -53,7 +53,6 @@ class Appliance:
     part_evidence: str = ""
     not_told_apart_from: tuple[str, ...] = ()  # appliance_ids that no method separates from this week's data
     amplitude: FloatArray | None = None  # (N,) its size in units of active_w, where that varies with the sun
-    levels_w: tuple[float, ...] = ()  # the powers between which it switches, where it has more than one
     sure: float | None = None  # probability that this is one real appliance with these times; None: not known
     energy_low_kwh: float | None = None  # 90% range of energy_kwh
     energy_high_kwh: float | None = None

@@ -15,13 +15,14 @@ from nilm.report.when import Hours, Window
 from nilm.results import Appliance
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
+_TAILS = np.array([0.05, 0.5, 0.95])  # of the time, between which a power is said to lie
 _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the evening")
 
 
 def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
     """Its power as an analyst says it: one level, a few levels, or the range in which it varies."""
-    levels = sorted(abs(level) for level in appliance.levels_w)
-    if 1 < len(levels) <= PAGE.most_levels:
+    levels = power_levels(appliance, duration_s)
+    if 1 < len(levels) <= PAGE.most_levels and levels[0] >= 1:
         listed = ", ".join(words.decimals(level, 0) for level in levels)
         return f"{_NUMBERS[len(levels)]} levels: {listed}\u00a0W"
     low, usual, high = power_range(appliance, duration_s)
@@ -42,8 +43,31 @@ def power_range(appliance: Appliance, duration_s: FloatArray) -> tuple[float, fl
         return 0.0, 0.0, 0.0
     order = np.argsort(watts, kind="stable")
     until = np.cumsum(lasts[order])
-    low, usual, high = (float(watts[order][np.searchsorted(until, q * until[-1])]) for q in (0.05, 0.5, 0.95))
-    return low, usual, high
+    low, usual, high = watts[order][np.searchsorted(until, _TAILS * until[-1])]
+    return float(low), float(usual), float(high)
+
+
+def power_levels(appliance: Appliance, duration_s: FloatArray) -> list[float]:
+    """The watts between which it switches while it is on, the lowest first; empty where it varies.
+
+    Watts without a wide step between them are one level, if they are steady. Levels that it passes through
+    hold little of its time and are not counted.
+    """
+    on = appliance.on.astype(bool)
+    watts, lasts = np.abs(appliance.power_w[on]), duration_s[on]
+    order = np.argsort(watts, kind="stable")
+    watts, lasts = watts[order], lasts[order]
+    steps = np.flatnonzero(np.diff(watts) > PAGE.steady * watts[:-1]) + 1
+    levels = []
+    for its_watts, its_time in zip(np.split(watts, steps), np.split(lasts, steps), strict=True):
+        if its_time.sum() < PAGE.least_level * lasts.sum():
+            continue
+        until = np.cumsum(its_time)
+        low, usual, high = its_watts[np.searchsorted(until, _TAILS * until[-1])]
+        if high - low > PAGE.steady * usual:
+            return []
+        levels.append(float(usual))
+    return levels
 
 
 def _two_digits(watts: float) -> str:

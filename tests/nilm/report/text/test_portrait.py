@@ -24,8 +24,12 @@ def test_levels_are_listed_and_a_range_is_a_range(result: WeekResult) -> None:
     n = len(result.start_utc)
     wide = varying(result, np.linspace(0.4, 1.8, n))
     assert portrait.power_said(wide, result.duration_s) == "varies between 47 and 170\u00a0W"
-    levels = replace(wide, levels_w=(2050.0, 80.0, 520.0))
-    assert portrait.power_said(levels, result.duration_s) == "three levels: 80, 520, 2,050\u00a0W"
+    size = np.repeat([20.5, 0.8, 5.2, 20.5], n // 4 + 1)[:n]
+    size[n // 4] = 11.0  # a row in which it switched
+    levels = varying(result, size * np.linspace(0.99, 1.01, n))
+    assert portrait.power_said(levels, result.duration_s).startswith("three levels: 80, 52")
+    assert portrait.power_levels(levels, result.duration_s) == pytest.approx([80, 520, 2050], rel=0.02)
+    assert portrait.power_levels(wide, result.duration_s) == []
     steady = varying(result, np.linspace(0.98, 1.02, n))
     assert portrait.power_said(steady, result.duration_s) == "about 100\u00a0W while it runs"
 
