@@ -197,7 +197,7 @@ class PageThresholds(NamedTuple):
     steady: float = 0.15
     """Range of power, relative to the usual power, up to which an appliance has one level."""
     least_level: float = 0.05
-    """Share of the time that it is on which a level holds; a shorter one is passed through."""
+    """Share of the time that it is on above which a level counts; another is passed through."""
     most_levels: int = 5
     """Levels that are listed; more are a range to a reader."""
     part_share: float = 0.6

@@ -60,7 +60,7 @@ def power_levels(appliance: Appliance, duration_s: FloatArray) -> list[float]:
     steps = np.flatnonzero(np.diff(watts) > PAGE.steady * watts[:-1]) + 1
     levels = []
     for its_watts, its_time in zip(np.split(watts, steps), np.split(lasts, steps), strict=True):
-        if its_time.sum() < PAGE.least_level * lasts.sum():
+        if its_time.sum() <= PAGE.least_level * lasts.sum():
             continue
         until = np.cumsum(its_time)
         low, usual, high = its_watts[np.searchsorted(until, _TAILS * until[-1])]
