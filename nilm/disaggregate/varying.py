@@ -160,19 +160,20 @@ def _taken_apart(
     heats = _heats(tracks, voltage_v)
     power_w = list(tracks.power_w[:, ~heats].T)
     per_watt_a = list(tracks.per_watt_a[~heats])
+    divided = [exact] * len(power_w)
     if heats.any():
         power_w.append(tracks.power_w[:, heats].sum(axis=1))
         per_watt_a.append(voltage_v / np.mean(voltage_v**2))
+        divided.append(True)
     energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
     apart: list[FloatArray] = []
-    of: list[int] = []
+    shape_of: list[int] = []
     for k, together_w in enumerate(power_w):
-        sign = np.sign(together_w.sum())
-        taken = exact or (heats.any() and k == len(power_w) - 1)
-        pieces = _pieces(np.abs(together_w), gaps, duration_s, energy) if taken else [np.abs(together_w)]
+        sign, size_w = np.sign(together_w.sum()), np.abs(together_w)
+        pieces = _pieces(size_w, gaps, duration_s, energy) if divided[k] else [size_w]
         apart += [sign * piece for piece in pieces]
-        of += [k] * len(pieces)
-    return Tracks(np.column_stack(apart), np.array(per_watt_a)[of]) if apart else tracks
+        shape_of += [k] * len(pieces)
+    return Tracks(np.column_stack(apart), np.array(per_watt_a)[shape_of]) if apart else tracks
 
 
 def _pieces(
