@@ -1,9 +1,9 @@
 """Features that are one appliance whose waveform differs from one run to the next.
 
 A fridge may draw 75 W in one run and 54 W in another. An estimator whose features repeat finds one feature
-for each such variant. Three things show that they are one appliance. Where appliances vary, all of them do: the
-runs of a single feature differ in shape too. Variants of one appliance are near to each other. And they are
-never on together, as two appliances would be by chance.
+for each such variant. Three things show that they are one appliance. Where appliances vary, all of them do:
+the runs of a single feature differ in shape too. Variants of one appliance are near to each other. And they
+are never on together, as two appliances would be by chance.
 """
 
 import itertools
@@ -83,7 +83,7 @@ def nats_for_one(Z: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> float:
     """
     one, other = (len(runs_of_ones(column, gaps)) for column in Z.T)
     apart = StateEvidence(gaps).columns(Z).sum()
-    together = StateEvidence(gaps).columns(Z.any(axis=1, keepdims=True).astype(np.uint8))[0]
+    together = StateEvidence(gaps).columns(Z.max(axis=1)[:, None])[0]
     chosen = betaln(0.5, 0.5) - betaln(0.5 + one, 0.5 + other)
     return float(apart - together - chosen)
 
