@@ -4,6 +4,8 @@ Owns the choice of estimator and what happens to rows that are unfit for a fit. 
 `nilm.disaggregate.steps` does the same from file to file.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,7 +19,7 @@ from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, sh
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import feeds_in
 from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator
-from nilm.disaggregate.sun.generator import find_generator
+from nilm.disaggregate.sun.generator import Generator, find_generator
 from nilm.disaggregate.unfit_rows import states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError
@@ -36,6 +38,11 @@ UNSEEN_WORDS = (
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
 NO_WARM_START = "The appliances of the week before were not tried."
+ASKED_FOR_MORE = "{} appliances were asked for; the data holds {} that can be told apart."
+FEEDING_WORDS = (
+    "Power flows out of the house at times: a generator (solar panels) is among the appliances, and its "
+    "negative watts are meant."
+)
 
 
 def disaggregate(
@@ -123,6 +130,37 @@ def disaggregate(
     )
 
 
+class _Rows(NamedTuple):
+    """The rows that are fit for a fit."""
+
+    row: NDArray[np.int64]  # (N,) where they stand in the input
+    X: FloatArray  # (N, D) amperes
+    voltage: FloatArray  # (N, D)
+    gaps: NDArray[np.bool_]  # (N,) whether something is missing before each
+    duration_s: FloatArray  # (N,)
+
+    @property
+    def mean_v(self) -> FloatArray:
+        """(D,) the mean voltage cycle."""
+        return np.asarray(self.voltage.mean(axis=0))
+
+
+class _Found(NamedTuple):
+    """What explains the rows of the fit."""
+
+    estimator: str
+    X: FloatArray  # (N, D) the rows at steady voltage, and without what a generator feeds in
+    solution: Solution  # what is on or off
+    amplitude: FloatArray | None  # (N, V) of the shapes, or (N,) of the generator
+    shapes: FloatArray  # (V, D) of what varies; V = 0 beside a generator
+
+    @property
+    def explained(self) -> FloatArray:
+        """(N, D) the part of X that is explained."""
+        product = self.solution.product()
+        return product + self.amplitude @ self.shapes if len(self.shapes) else product
+
+
 @one_thread
 def factorise(
     current: FloatArray,
@@ -139,90 +177,111 @@ def factorise(
     callback: Callback | None = None,
 ) -> Factorised:
     """The estimator's solution for current (N, D) with voltage (D,) or (N, D); see `disaggregate`."""
-    name = check_estimator(estimator)
     check_components(components)
+    choice = EstimatorChoice(check_estimator(estimator), components, seed, callback)
     finite = np.isfinite(current).all(axis=1)
-    fit_for_use = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
-    use: NDArray[np.bool_] = np.logical_and(finite, fit_for_use)
-    fit_rows = np.flatnonzero(use)
-    if len(fit_rows) < HOUSE.fewest_rows:
-        raise NothingUsableError(
-            f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {HOUSE.fewest_rows} are "
-            "needed: the quality of the week says why rows were left out"
-        )
+    use = finite if fit_for_use is None else finite & np.asarray(fit_for_use, bool)
+    rows = _rows_of_fit(
+        current, voltage, use, gap_before, row_durations(duration_s, interval_s, len(current))
+    )
     notes: list[str] = []
-    gaps = gaps_of_rows(fit_rows, gap_before)
-    X, V = current[fit_rows], per_row(voltage, fit_rows)
-    feeding = feeds_in(X, V, gaps)
-    mean_v = V.mean(axis=0)
-    sun = find_generator(X, mean_v, gaps, interval_s=interval_s) if feeding else None
-    how = EstimatorChoice(name, components, seed, callback)
-    if sun is not None:  # beside it appliances are on or off
-        name = "switching" if name in ("auto", SHAPES) else name
-        how = EstimatorChoice(name, fewer(components), seed, callback)
-    amplitude: FloatArray | None = None
-    shapes = np.zeros((0, X.shape[1]))
+    feeding = feeds_in(rows.X, rows.voltage, rows.gaps)
+    sun = find_generator(rows.X, rows.mean_v, rows.gaps, interval_s=interval_s) if feeding else None
     if sun is None:
-        X = at_steady_voltage(X, V, gaps)
-        length = row_durations(duration_s, interval_s, len(current))[fit_rows]
-        first = explain(X, gaps, mean_v, how, notes, duration_s=length, feeds_in=feeding)
-        name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
-        if warm_start is not None and amplitude is None:
-            solution = warmer(solution, X, warm_start, notes)
+        found = _explained(rows, choice, notes, warm_start=warm_start, feeds_in=feeding)
     else:
-        amplitude = first_amplitude(X, sun, gaps)
-        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = solve_beside(sun, loads, gaps, how, notes)
-        solution, amplitude = completed(solution, X, sun)
-        X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        unseen = sun.unseen_w > HOUSE.much_unseen_w
-        notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+        found = _explained_beside(sun, rows, choice, notes)
         if warm_start is not None:
             notes.append(NO_WARM_START)
-    explained = solution.product()
-    if sun is None and amplitude is not None:
-        explained = explained + amplitude @ shapes
-    at_floor = at_noise_floor(X - explained, find_signal(X, gaps).noise)
-    left_over = share_left_over(X, explained, mean_v)
-    n_found = solution.K + (sun is not None) + len(shapes)
+    n_found = found.solution.K + (sun is not None) + len(found.shapes)
     if isinstance(components, int) and components > n_found:
-        notes.append(
-            f"{components} appliances were asked for; the data holds {n_found} that can be told apart."
-        )
+        notes.append(ASKED_FOR_MORE.format(components, n_found))
     if feeding:
-        notes.append(
-            "Power flows out of the house at times: a generator (solar panels) is among the appliances, and "
-            "its negative watts are meant."
-        )
-    unfit_rows = np.flatnonzero(finite & ~use)
-    free = sun.shape if sun is not None else None
-    same_state = (
-        np.full(len(unfit_rows), -1)  # a load that varies has no state that could be seen elsewhere
-        if len(shapes)
-        else states_of_unfit(solution, X, current[unfit_rows], free=free)
-    )
-    row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
-    Z = np.concatenate([solution.Z, solution.Z[same_state[same_state >= 0]]])
-    order = np.argsort(row)
-    row = row[order]
-    solution = Solution(Z[order], solution.W)
-    if sun is not None and amplitude is not None:
-        # A row that was left out of the fit had the sun of its neighbours.
-        solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
-    elif amplitude is not None:
-        solution = Solution(
-            np.column_stack([solution.Z, (amplitude != 0).astype(np.uint8)]), np.vstack([solution.W, shapes])
-        )
+        notes.append(FEEDING_WORDS)
+    row, solution, amplitude = _with_unfit(found, rows.row, current, finite & ~use, sun)
+    explained = found.explained
     return Factorised(
         baseline=solution,
         row=row,
         in_fit=use[row],
         interval_s=float(interval_s),
-        estimator=name,
+        estimator=found.estimator,
         seed=seed,
-        at_noise_floor=at_floor,
+        at_noise_floor=at_noise_floor(found.X - explained, find_signal(found.X, rows.gaps).noise),
         feeds_in=feeding,
         notes=tuple(notes),
         amplitude=amplitude,
-        left_over=left_over,
+        left_over=share_left_over(found.X, explained, rows.mean_v),
     )
+
+
+def _rows_of_fit(
+    current: FloatArray,
+    voltage: FloatArray,
+    use: NDArray[np.bool_],
+    gap_before: NDArray[np.bool_],
+    duration_s: FloatArray,
+) -> _Rows:
+    """The rows of `current` (N, D) that `use` (N,) selects; NothingUsableError where they are too few."""
+    row = np.flatnonzero(use)
+    if len(row) < HOUSE.fewest_rows:
+        raise NothingUsableError(
+            f"{len(row)} of {len(current)} rows are fit for use; at least {HOUSE.fewest_rows} are needed: "
+            "the quality of the week says why rows were left out"
+        )
+    return _Rows(row, current[row], per_row(voltage, row), gaps_of_rows(row, gap_before), duration_s[row])
+
+
+def _explained(
+    rows: _Rows, choice: EstimatorChoice, notes: list[str], *, warm_start: ArrayLike | None, feeds_in: bool
+) -> _Found:
+    """The rows explained by what is on or off, or by shapes that vary."""
+    X = at_steady_voltage(rows.X, rows.voltage, rows.gaps)
+    first = explain(X, rows.gaps, rows.mean_v, choice, notes, duration_s=rows.duration_s, feeds_in=feeds_in)
+    solution = first.solution
+    if warm_start is not None and first.amplitude is None:
+        solution = warmer(solution, X, warm_start, notes)
+    return _Found(first.estimator, X, solution, first.amplitude, first.shapes)
+
+
+def _explained_beside(sun: Generator, rows: _Rows, choice: EstimatorChoice, notes: list[str]) -> _Found:
+    """The rows explained beside a generator that varies: appliances are then on or off."""
+    name = "switching" if choice.estimator in ("auto", SHAPES) else choice.estimator
+    choice = choice._replace(estimator=name, components=fewer(choice.components))
+    amplitude = first_amplitude(rows.X, sun, rows.gaps)
+    loads = at_steady_voltage(rows.X - np.outer(amplitude, sun.shape), rows.voltage, rows.gaps)
+    solution, amplitude = completed(solve_beside(sun, loads, rows.gaps, choice, notes), rows.X, sun)
+    unseen = sun.unseen_w > HOUSE.much_unseen_w
+    notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+    X = at_steady_voltage(rows.X - np.outer(amplitude, sun.shape), rows.voltage, rows.gaps)
+    return _Found(name, X, solution, amplitude, np.zeros((0, X.shape[1])))
+
+
+def _with_unfit(
+    found: _Found,
+    fit_rows: NDArray[np.int64],
+    current: FloatArray,
+    unfit: NDArray[np.bool_],
+    sun: Generator | None,
+) -> tuple[NDArray[np.int64], Solution, FloatArray | None]:
+    """The rows of the fit and those left out of it that show a state seen in it: (rows, solution, amplitude).
+
+    Features that vary come last in the solution. A load that varies has no state that could be seen
+    elsewhere: beside such loads no row is added.
+    """
+    states, solution = found.solution.Z, found.solution
+    row = fit_rows
+    if not len(found.shapes):
+        unfit_rows = np.flatnonzero(unfit)
+        free = None if sun is None else sun.shape
+        same_state = states_of_unfit(solution, found.X, current[unfit_rows], free=free)
+        row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
+        states = np.concatenate([states, states[same_state[same_state >= 0]]])
+        order = np.argsort(row)
+        row, solution = row[order], Solution(states[order], solution.W)
+    if found.amplitude is None:
+        return row, solution, None
+    if sun is not None:  # a row that was left out of the fit had the sun of its neighbours
+        return row, *with_generator(solution, sun.shape, np.interp(row, fit_rows, found.amplitude))
+    Z = np.column_stack([solution.Z, (found.amplitude != 0).astype(np.uint8)])
+    return row, Solution(Z, np.vstack([solution.W, found.shapes])), found.amplitude
