@@ -8,7 +8,7 @@ content. What the numbers mean to an analyst is for `nilm.appliances.build`.
 import io
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +86,6 @@ class Factorised:
     def n_varying(self) -> int:
         """How many of the last features vary."""
         return 0 if self.amplitude is None else self.amplitude.shape[1]
-
-    def switched(self) -> "Factorised":
-        """The features that are on or off; itself where no feature varies."""
-        if self.amplitude is None:
-            return self
-        n = self.baseline.K - self.n_varying
-        return replace(self, baseline=Solution(self.baseline.Z[:, :n], self.baseline.W[:n]), amplitude=None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -151,14 +151,14 @@ class _Found(NamedTuple):
     estimator: str
     X: FloatArray  # (N, D) the rows at steady voltage, and without what a generator feeds in
     solution: Solution  # what is on or off
-    amplitude: FloatArray | None  # (N, V) of the shapes, or (N,) of the generator
-    shapes: FloatArray  # (V, D) of what varies; V = 0 beside a generator
+    amplitude: FloatArray  # (N, V) of what varies; V is often 0, and always beside a generator
+    shapes: FloatArray  # (V, D)
+    fed_in: FloatArray | None = None  # (N,) amplitude of the generator
 
     @property
     def explained(self) -> FloatArray:
         """(N, D) the part of X that is explained."""
-        product = self.solution.product()
-        return product + self.amplitude @ self.shapes if len(self.shapes) else product
+        return np.asarray(self.solution.product() + self.amplitude @ self.shapes)
 
 
 @one_thread
@@ -180,7 +180,8 @@ def factorise(
     check_components(components)
     choice = EstimatorChoice(check_estimator(estimator), components, seed, callback)
     finite = np.isfinite(current).all(axis=1)
-    use = finite if fit_for_use is None else finite & np.asarray(fit_for_use, bool)
+    wanted = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
+    use: NDArray[np.bool_] = np.logical_and(finite, wanted)
     rows = _rows_of_fit(
         current, voltage, use, gap_before, row_durations(duration_s, interval_s, len(current))
     )
@@ -241,20 +242,21 @@ def _explained(
     solution = first.solution
     if warm_start is not None and first.amplitude is None:
         solution = warmer(solution, X, warm_start, notes)
-    return _Found(first.estimator, X, solution, first.amplitude, first.shapes)
+    amplitude = np.zeros((len(X), 0)) if first.amplitude is None else first.amplitude
+    return _Found(first.estimator, X, solution, amplitude, first.shapes)
 
 
 def _explained_beside(sun: Generator, rows: _Rows, choice: EstimatorChoice, notes: list[str]) -> _Found:
     """The rows explained beside a generator that varies: appliances are then on or off."""
     name = "switching" if choice.estimator in ("auto", SHAPES) else choice.estimator
     choice = choice._replace(estimator=name, components=fewer(choice.components))
-    amplitude = first_amplitude(rows.X, sun, rows.gaps)
-    loads = at_steady_voltage(rows.X - np.outer(amplitude, sun.shape), rows.voltage, rows.gaps)
-    solution, amplitude = completed(solve_beside(sun, loads, rows.gaps, choice, notes), rows.X, sun)
+    fed_in = first_amplitude(rows.X, sun, rows.gaps)
+    loads = at_steady_voltage(rows.X - np.outer(fed_in, sun.shape), rows.voltage, rows.gaps)
+    solution, fed_in = completed(solve_beside(sun, loads, rows.gaps, choice, notes), rows.X, sun)
     unseen = sun.unseen_w > HOUSE.much_unseen_w
     notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
-    X = at_steady_voltage(rows.X - np.outer(amplitude, sun.shape), rows.voltage, rows.gaps)
-    return _Found(name, X, solution, amplitude, np.zeros((0, X.shape[1])))
+    X = at_steady_voltage(rows.X - np.outer(fed_in, sun.shape), rows.voltage, rows.gaps)
+    return _Found(name, X, solution, np.zeros((len(X), 0)), np.zeros((0, X.shape[1])), fed_in)
 
 
 def _with_unfit(
@@ -269,19 +271,17 @@ def _with_unfit(
     Features that vary come last in the solution. A load that varies has no state that could be seen
     elsewhere: beside such loads no row is added.
     """
-    states, solution = found.solution.Z, found.solution
-    row = fit_rows
-    if not len(found.shapes):
-        unfit_rows = np.flatnonzero(unfit)
-        free = None if sun is None else sun.shape
-        same_state = states_of_unfit(solution, found.X, current[unfit_rows], free=free)
-        row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
-        states = np.concatenate([states, states[same_state[same_state >= 0]]])
-        order = np.argsort(row)
-        row, solution = row[order], Solution(states[order], solution.W)
-    if found.amplitude is None:
-        return row, solution, None
-    if sun is not None:  # a row that was left out of the fit had the sun of its neighbours
-        return row, *with_generator(solution, sun.shape, np.interp(row, fit_rows, found.amplitude))
-    Z = np.column_stack([solution.Z, (found.amplitude != 0).astype(np.uint8)])
-    return row, Solution(Z, np.vstack([solution.W, found.shapes])), found.amplitude
+    Z, W = found.solution.Z, found.solution.W
+    if len(found.shapes):
+        Z = np.column_stack([Z, (found.amplitude != 0).astype(np.uint8)])
+        return fit_rows, Solution(Z, np.vstack([W, found.shapes])), found.amplitude
+    unfit_rows = np.flatnonzero(unfit)
+    free = None if sun is None else sun.shape
+    same_state = states_of_unfit(found.solution, found.X, current[unfit_rows], free=free)
+    row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
+    order = np.argsort(row)
+    row, Z = row[order], np.concatenate([Z, Z[same_state[same_state >= 0]]])[order]
+    if sun is None or found.fed_in is None:
+        return row, Solution(Z, W), None
+    # A row that was left out of the fit had the sun of its neighbours.
+    return row, *with_generator(Solution(Z, W), sun.shape, np.interp(row, fit_rows, found.fed_in))
