@@ -16,7 +16,8 @@ min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the al
 
 import logging
 import math
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.equivalence.candidates import enumerate_candidates
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import (
     columns_near_space,
     independent_sources,
@@ -83,6 +84,7 @@ def _whole(Z: BinaryArray) -> BinaryArray:
     return equivalent
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BinaryDecoder(LatentFeatureEstimator):
     """X ≈ ZW for rows without order (images, spectra): min ‖X − ZW‖²_F over binary Z, with an exact Z step.
 
@@ -126,25 +128,8 @@ class BinaryDecoder(LatentFeatureEstimator):
     0.0
     """
 
-    at_noise_floor_: bool
-    noise_: float
-
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        max_iter: int = 100,
-        n_restarts: int = 20,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.n_restarts = n_restarts
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    max_iter: int = 100
+    n_restarts: int = 20
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
