@@ -22,9 +22,9 @@ from lfm import (
 )
 from lfm.arrays import FloatArray
 from lfm.threads import one_thread
+from nilm.choices import SHAPES
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
-from nilm.disaggregate.estimate import SHAPES
 from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.first_solution import share_left_over
 from nilm.disaggregate.house_priors import Setting, feeds_in, most_plausible

@@ -13,8 +13,9 @@ from lfm import Solution, at_noise_floor, find_signal
 from lfm.arrays import FloatArray
 from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
+from nilm.choices import SHAPES
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
-from nilm.disaggregate.estimate import SHAPES, Callback, warmer
+from nilm.disaggregate.estimate import Callback, warmer
 from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, share_left_over, solve_beside
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import feeds_in
