@@ -313,7 +313,7 @@ class InputThresholds(NamedTuple):
     most_currency: int = 8
     """Characters of a currency. Origin: what fits beside a number on the page."""
     most_tariff: float = 1e9
-    """Tariff for a kWh, in any currency. Origin: beyond it sums are no prices any more."""
+    """Tariff for a kWh, in any currency. Origin: beyond it sums mean nothing."""
     most_simulated: int = 100
     """Appliances of a simulated house. Origin: set by hand, for time."""
 

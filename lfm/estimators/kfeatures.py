@@ -90,7 +90,7 @@ class KFeatures(LatentFeatureEstimator):
         return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
 
     def _grow(self, X: FloatArray, rng: np.random.Generator) -> tuple[BinaryArray, FloatArray]:
-        """A start: feature after feature from a row of what is left over, the larger the likelier."""
+        """A start: each new feature is a row of the residual, drawn in proportion to its square."""
         Z, W = np.zeros((len(X), 0), np.uint8), np.zeros((0, X.shape[1]))
         error, failures, n_rounds = float(np.sum(X**2)), 0, min(ESTIMATORS.rounds_a_feature, self.max_iter)
         while Z.shape[1] < self.n_components and failures < ESTIMATORS.seeds_a_feature:

@@ -4,7 +4,7 @@ X = ZA + noise with A ≥ 0 and Z ~ IBP(α): for non-negative data only. The evi
 raise it are `lfm.estimators.ibp_evidence`; this module owns the starts, the moves between local maxima, the
 estimator.
 
-From a random start rows and features are updated in turn until the bound stands still. That is a local
+From a random start rows and features are updated in turn until the bound no longer rises. That is a local
 maximum, mostly with two features that share one column of Z, or with parts of one feature added to others.
 So moves follow (decision 0131), each followed by updates and kept only if the bound has risen: columns
 exchanged for unions, common parts and differences of pairs where those fit better together; or a new feature
@@ -149,7 +149,7 @@ class _Search:
         return state, rounds, converged
 
     def _climb(self, state: State, rounds: Rounds) -> bool:
-        """Rounds of updates, in place, until the bound stands still; whether it does."""
+        """Rounds of updates, in place, until the bound no longer rises; False where max_iter came first."""
         for number in range(self.max_iter):
             self._update(state)
             rounds.add(state.bound(self.X, self.alpha))

@@ -5,9 +5,9 @@ for it,
 
     acc = 1 − Σ_t Σ_c |ŷ_c(t) − y_c(t)| / (2 Σ_t Σ_c |y_c(t)|).
 
-1 is a perfect answer and 0.5 an empty one; below that, silence would have been better. Nobody can tell from
-the mains whose watts never go away, so the floor of every channel is taken out, and all floors together are
-one channel of their own, `standby`. What was found is divided in the same way.
+1 is a perfect answer and 0.5 an empty one; below that, silence would have been better. Watts that
+never go away cannot be assigned from the mains, so the floor of every channel is taken out, and all floors
+together are one channel of their own, `standby`. What was found is divided in the same way.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class EnergyAssigned:
     n_large_features: int  # of them, those with over 1% of the energy
     n_large_channels: int  # true channels with over 1% of the energy, standby aside
     left_over: float  # Σ|truth − found| of the house's total, over Σ|truth|
-    channel: NDArray[np.int64]  # (K,) the channel that each feature overlaps most; C + 1 is none
+    channel: NDArray[np.int64]  # (K,) the channel that each feature overlaps most; C + 1 for no channel
 
 
 class Divided(NamedTuple):

@@ -27,7 +27,7 @@ class Start(NamedTuple):
 
 
 def start_apart(one: Start | None, other: Start | None) -> bool:
-    """Whether two loads start so differently that they are two: a motor, and something that is none.
+    """Whether two loads start so differently that they are two: one is a motor, and the other is not.
 
     Had the runs of two loads been confused with each other, both would start alike.
     """

@@ -1,7 +1,7 @@
 """Machines with parts: a feature that is on only while another is, as a suggestion with its evidence.
 
-Owns the decision when a PDC2 (Theorem 4) is evidence of a machine and when it is luck; a wrong reading or two
-that breaks the condition does not break the machine. The suggestion can be undone:
+Owns the decision when a PDC2 (Theorem 4) is evidence of a machine and when it is luck; one or two
+wrong readings that break the condition do not rule a machine out. The suggestion can be undone:
 `nilm.appliances.analyst.ungroup`.
 """
 
@@ -28,7 +28,7 @@ class PartOf:
     outside_s: float  # of these, seconds in which the host is off
     host_share: float  # share of all the time in which the host is on
     chance: float  # how likely it is that so many of unrelated uses all fell into the host's
-    by_analyst: bool = False  # an analyst said so, whatever the data say
+    by_analyst: bool = False  # an analyst said so; the data were not asked
 
 
 def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) -> list[PartOf]:

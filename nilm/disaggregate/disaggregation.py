@@ -199,7 +199,7 @@ def save_solution(path: Path, found: Factorised) -> None:
 
 
 def load_factorised(path: Path) -> Factorised:
-    """The estimator's part of the record in a file; InputFileError if it is missing or is none."""
+    """The estimator's part of the record in a file; InputFileError if it is missing or of another form."""
     arrays, header = _read(path)
     try:
         return Factorised(**_estimate(arrays, header))
@@ -208,7 +208,7 @@ def load_factorised(path: Path) -> Factorised:
 
 
 def load_disaggregation(path: Path) -> Disaggregation:
-    """The hopped record in a file; InputFileError if it is missing or is none."""
+    """The hopped record in a file; InputFileError if it is missing or of another form."""
     arrays, header = _read(path)
     try:
         own = header["hop"]

@@ -167,8 +167,8 @@ def _in_all_rows(
 ) -> Solution:
     """The hopped features in all rows, and those that vary, last.
 
-    `states` (M, K) are those of the estimate. A row that was decoded after the fit has the state of some row
-    of the fit, and keeps its company.
+    `states` (M, K) are those of the estimate. A row that was decoded after the fit had the state of some row
+    of the fit, and gets that row's new state.
     """
     Z = found.Z[rows_with_state(states[whole.in_fit], states)]
     Z[whole.in_fit] = found.Z  # rows of one state may differ after a repair

@@ -3,8 +3,8 @@
 A heater's current rises with the voltage, a power supply's falls, a motor's hardly moves. To first order a
 row x at the relative voltage 1 + ℓ is x̄ + ℓ·x̄M, with one matrix M that holds what each waveform does (a
 heater is a left eigenvector of value 1, a power supply of value −1). M is measured where nothing switches:
-between neighbouring rows Δx = Δℓ·xM. So no load needs to be known, and a switch that makes the street sag
-no longer looks like a change of everything that is on.
+between neighbouring rows Δx = Δℓ·xM. So no load needs to be known. A switch lowers the
+voltage for all other loads; with this taken away it no longer looks as if they had changed too.
 
 Owns the check of the currents and voltages that a caller hands in, too.
 """

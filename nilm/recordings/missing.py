@@ -1,4 +1,4 @@
-"""Every moment of a week that the result does not cover, with the reason: nothing is missing without a word.
+"""Every moment of a week that the result does not cover, and why: no time is missing without a reason.
 
 Owns the sum: the time that the used rows stand for and the time listed here make up the week. What went wrong
 with a recording or a row is `nilm.recordings.quality`'s to say.

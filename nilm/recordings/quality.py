@@ -85,7 +85,7 @@ class HourRecord:
 
     @classmethod
     def from_json(cls, value: Any) -> "HourRecord":
-        """The record of which `asdict` made the value; InputFileError if it is none."""
+        """The record that `asdict` turned into `value`; InputFileError if it is of another form."""
         try:
             hour = cls(**value)
             dropped = [Dropped(**entry) for entry in hour.dropped]
@@ -95,9 +95,9 @@ class HourRecord:
         numbers = [hour.duration_s, hour.rows, hour.untimed]
         numbers += [number for entry in dropped for number in (entry.start_s, entry.duration_s)]
         if not all(isinstance(text, str) for text in texts):
-            raise InputFileError("not the record of an hour: a text is none")
+            raise InputFileError("not the record of an hour: a field that must be text is not")
         if not all(isinstance(number, int | float) for number in numbers):
-            raise InputFileError("not the record of an hour: a number is none")
+            raise InputFileError("not the record of an hour: a field that must be a number is not")
         return hour
 
 

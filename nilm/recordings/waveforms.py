@@ -170,7 +170,7 @@ def _rows_to_measure(
     try:
         with FlacWindows(path, n_samples=recording.frames) as windows:
             return rows(windows.read)
-    except FrameError as error:  # an unusual file, or a damaged one, for which libFLAC has the word
+    except FrameError as error:  # an unusual file, or a damaged one: libFLAC decides which
         log.debug("%s: %s", path, error)
         return rows(partial(_read, recording))
 

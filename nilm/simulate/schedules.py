@@ -35,7 +35,7 @@ class Clock:
         return max(1, round(duration_s / self.interval_s))
 
     def switch_on(self, on: Rows, start_s: float, duration_s: float) -> None:
-        """Mark the rows of one run in `on`, as far as they lie inside the clock."""
+        """Mark the rows of one run in `on`; those outside of the clock are left out."""
         first = round(start_s / self.interval_s)
         on[max(first, 0) : max(first + self.rows(duration_s), 0)] = True
 

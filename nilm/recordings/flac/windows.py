@@ -3,7 +3,7 @@
 Owns where the frames of a file lie. An hour of 14,000 frames has no index; frames are nearly of one size, so
 the place of a sample is guessed from the frames known around it and found by its sync word, header and CRC.
 What a frame holds is `nilm.recordings.flac.frames`'. A file whose frames are not found or do not hold what
-they should raises FrameError: libFLAC then has the last word.
+they should raises FrameError: libFLAC then reads the file.
 """
 
 import os
@@ -96,8 +96,8 @@ class FlacWindows:
     def read(self, begin: NDArray[np.int64], size: int) -> NDArray[np.float64]:
         """Samples (R, size, 2) from each of these sample numbers on, 1.0 being full scale.
 
-        FrameError where a frame is not found or is none. Checksums of samples are not compared: they stand
-        at the end of a frame, which is not decoded that far.
+        FrameError where a frame is not found, or is damaged. Checksums of samples are not compared: they
+        stand at the end of a frame, which is not decoded that far.
         """
         samples = np.empty((len(begin), size, _CHANNELS))
         for index, first in enumerate(begin.tolist()):
