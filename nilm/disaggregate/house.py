@@ -7,16 +7,23 @@ Owns the choice of estimator and what happens to rows that are unfit for a fit. 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lfm import Solution, at_noise_floor, find_signal
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
 from nilm.choices import SHAPES
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
 from nilm.disaggregate.estimate import Callback, warmer
-from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, share_left_over, solve_beside
+from nilm.disaggregate.first_solution import (
+    EstimatorChoice,
+    Explained,
+    explain,
+    fewer,
+    share_left_over,
+    solve_beside,
+)
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import feeds_in
 from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator
@@ -39,6 +46,10 @@ UNSEEN_WORDS = (
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
 NO_WARM_START = "The appliances of the week before were not tried."
+TOO_FEW_ROWS = (
+    "{} of {} rows are fit for use; at least {} are needed: the quality of the week says why rows were left "
+    "out"
+)
 ASKED_FOR_MORE = "{} appliances were asked for; the data holds {} that can be told apart."
 FEEDING_WORDS = (
     "Power flows out of the house at times: a generator (solar panels) is among the appliances, and its "
@@ -131,21 +142,6 @@ def disaggregate(
     )
 
 
-class _Rows(NamedTuple):
-    """The rows that are fit for a fit."""
-
-    row: NDArray[np.int64]  # (N,) where they stand in the input
-    X: FloatArray  # (N, D) amperes
-    voltage: FloatArray  # (N, D)
-    gaps: NDArray[np.bool_]  # (N,) whether something is missing before each
-    duration_s: FloatArray  # (N,)
-
-    @property
-    def mean_v(self) -> FloatArray:
-        """(D,) the mean voltage cycle."""
-        return np.asarray(self.voltage.mean(axis=0))
-
-
 class _Found(NamedTuple):
     """What explains the rows of the fit."""
 
@@ -167,7 +163,7 @@ def factorise(
     current: FloatArray,
     voltage: FloatArray,
     *,
-    gap_before: NDArray[np.bool_],
+    gap_before: BoolArray,
     duration_s: FloatArray | None = None,
     interval_s: float = 120,
     components: int | str = "auto",
@@ -182,17 +178,22 @@ def factorise(
     choice = EstimatorChoice(check_estimator(estimator), components, seed, callback)
     finite = np.isfinite(current).all(axis=1)
     wanted = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
-    use: NDArray[np.bool_] = np.logical_and(finite, wanted)
-    rows = _rows_of_fit(
-        current, voltage, use, gap_before, row_durations(duration_s, interval_s, len(current))
-    )
+    use: BoolArray = np.logical_and(finite, wanted)
+    fit_rows = np.flatnonzero(use)
+    if len(fit_rows) < HOUSE.fewest_rows:
+        raise NothingUsableError(TOO_FEW_ROWS.format(len(fit_rows), len(current), HOUSE.fewest_rows))
+    X, V, gaps = current[fit_rows], per_row(voltage, fit_rows), gaps_of_rows(fit_rows, gap_before)
+    mean_v = V.mean(axis=0)
     notes: list[str] = []
-    feeding = feeds_in(rows.X, rows.voltage, rows.gaps)
-    sun = find_generator(rows.X, rows.mean_v, rows.gaps, interval_s=interval_s) if feeding else None
+    feeding = feeds_in(X, V, gaps)
+    sun = find_generator(X, mean_v, gaps, interval_s=interval_s) if feeding else None
     if sun is None:
-        found = _explained(rows, choice, notes, warm_start=warm_start, feeds_in=feeding)
+        length = row_durations(duration_s, interval_s, len(current))[fit_rows]
+        steady = at_steady_voltage(X, V, gaps)
+        first = explain(steady, gaps, mean_v, choice, notes, duration_s=length, feeds_in=feeding)
+        found = _kept_warm(first, steady, warm_start, notes)
     else:
-        found = _explained_beside(sun, rows, choice, notes)
+        found = _explained_beside(sun, X, V, gaps, choice, notes)
         if warm_start is not None:
             notes.append(NO_WARM_START)
     n_found = found.solution.K + (sun is not None) + len(found.shapes)
@@ -200,7 +201,7 @@ def factorise(
         notes.append(ASKED_FOR_MORE.format(components, n_found))
     if feeding:
         notes.append(FEEDING_WORDS)
-    row, solution, amplitude = _with_unfit(found, rows.row, current, finite & ~use, sun)
+    row, solution, amplitude = _with_unfit(found, fit_rows, current, finite & ~use, sun)
     explained = found.explained
     return Factorised(
         baseline=solution,
@@ -209,64 +210,49 @@ def factorise(
         interval_s=float(interval_s),
         estimator=found.estimator,
         seed=seed,
-        at_noise_floor=at_noise_floor(found.X - explained, find_signal(found.X, rows.gaps).noise),
+        at_noise_floor=at_noise_floor(found.X - explained, find_signal(found.X, gaps).noise),
         feeds_in=feeding,
         notes=tuple(notes),
         amplitude=amplitude,
-        left_over=share_left_over(found.X, explained, rows.mean_v),
+        left_over=share_left_over(found.X, explained, mean_v),
     )
 
 
-def _rows_of_fit(
-    current: FloatArray,
-    voltage: FloatArray,
-    use: NDArray[np.bool_],
-    gap_before: NDArray[np.bool_],
-    duration_s: FloatArray,
-) -> _Rows:
-    """The rows of `current` (N, D) that `use` (N,) selects; NothingUsableError where they are too few."""
-    row = np.flatnonzero(use)
-    if len(row) < HOUSE.fewest_rows:
-        raise NothingUsableError(
-            f"{len(row)} of {len(current)} rows are fit for use; at least {HOUSE.fewest_rows} are needed: "
-            "the quality of the week says why rows were left out"
-        )
-    return _Rows(row, current[row], per_row(voltage, row), gaps_of_rows(row, gap_before), duration_s[row])
+def _kept_warm(first: Explained, X: FloatArray, warm_start: ArrayLike | None, notes: list[str]) -> _Found:
+    """The first solution of the rows X (N, D), or known waveforms in its place where they do as well."""
+    if first.amplitude is not None:
+        return _Found(first.estimator, X, first.solution, first.amplitude, first.shapes)
+    solution = first.solution if warm_start is None else warmer(first.solution, X, warm_start, notes)
+    return _Found(first.estimator, X, solution, np.zeros((len(X), 0)), first.shapes)
 
 
-def _explained(
-    rows: _Rows, choice: EstimatorChoice, notes: list[str], *, warm_start: ArrayLike | None, feeds_in: bool
+def _explained_beside(
+    sun: Generator,
+    X: FloatArray,
+    V: FloatArray,
+    gaps: BoolArray,
+    choice: EstimatorChoice,
+    notes: list[str],
 ) -> _Found:
-    """The rows explained by what is on or off, or by shapes that vary."""
-    X = at_steady_voltage(rows.X, rows.voltage, rows.gaps)
-    first = explain(X, rows.gaps, rows.mean_v, choice, notes, duration_s=rows.duration_s, feeds_in=feeds_in)
-    solution = first.solution
-    if warm_start is not None and first.amplitude is None:
-        solution = warmer(solution, X, warm_start, notes)
-    amplitude = np.zeros((len(X), 0)) if first.amplitude is None else first.amplitude
-    return _Found(first.estimator, X, solution, amplitude, first.shapes)
-
-
-def _explained_beside(sun: Generator, rows: _Rows, choice: EstimatorChoice, notes: list[str]) -> _Found:
     """The rows explained beside a generator that varies: appliances are then on or off."""
     name = "switching" if choice.estimator in ("auto", SHAPES) else choice.estimator
     choice = choice._replace(estimator=name, components=fewer(choice.components))
-    fed_in = first_amplitude(rows.X, sun, rows.gaps)
-    loads = at_steady_voltage(rows.X - np.outer(fed_in, sun.shape), rows.voltage, rows.gaps)
-    solution, fed_in = completed(solve_beside(sun, loads, rows.gaps, choice, notes), rows.X, sun)
+    fed_in = first_amplitude(X, sun, gaps)
+    loads = at_steady_voltage(X - np.outer(fed_in, sun.shape), V, gaps)
+    solution, fed_in = completed(solve_beside(sun, loads, gaps, choice, notes), X, sun)
     unseen = sun.unseen_w > HOUSE.much_unseen_w
     notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
-    X = at_steady_voltage(rows.X - np.outer(fed_in, sun.shape), rows.voltage, rows.gaps)
+    X = at_steady_voltage(X - np.outer(fed_in, sun.shape), V, gaps)
     return _Found(name, X, solution, np.zeros((len(X), 0)), np.zeros((0, X.shape[1])), fed_in)
 
 
 def _with_unfit(
     found: _Found,
-    fit_rows: NDArray[np.int64],
+    fit_rows: IntArray,
     current: FloatArray,
-    unfit: NDArray[np.bool_],
+    unfit: BoolArray,
     sun: Generator | None,
-) -> tuple[NDArray[np.int64], Solution, FloatArray | None]:
+) -> tuple[IntArray, Solution, FloatArray | None]:
     """The rows of the fit and those left out of it that show a state seen in it: (rows, solution, amplitude).
 
     Features that vary come last in the solution. A load that varies has no state that could be seen
