@@ -8,9 +8,9 @@ add to the activation's duration, but not to its energy.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray
 from nilm.errors import OptionError
 from nilm.results import Activation
 from nilm.timeline import DAY_S, J_PER_KWH, TimeArray, ends, gaps_before
@@ -97,8 +97,8 @@ def _mean_known(sure: FloatArray) -> float | None:
 
 
 def _merged_runs(
-    column: NDArray[np.bool_],
-    gaps: NDArray[np.bool_],
+    column: BoolArray,
+    gaps: BoolArray,
     start: TimeArray,
     end: TimeArray,
     min_off_s: float,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Correction, CorrectionKind, Hop, Identifiability, LfmError, Pdc, Solution
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from nilm.disaggregate.run_evidence import Runs
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, canonical_json, read_npz, write_bytes
@@ -69,8 +69,8 @@ class Factorised:
     """
 
     baseline: Solution
-    row: NDArray[np.int64]
-    in_fit: NDArray[np.bool_]
+    row: IntArray
+    in_fit: BoolArray
     interval_s: float
     estimator: str
     seed: int
@@ -170,7 +170,7 @@ class Disaggregation(Factorised):
         return sure
 
 
-def sizes(Z: NDArray[np.uint8], amplitude: FloatArray | None) -> FloatArray:
+def sizes(Z: BinaryArray, amplitude: FloatArray | None) -> FloatArray:
     """Z (M, K) as floats, its last V columns the `amplitude` (M, V) unless that is None."""
     size = Z.astype(np.float64)
     if amplitude is not None:

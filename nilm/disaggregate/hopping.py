@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from lfm import (
@@ -20,7 +19,7 @@ from lfm import (
     enumerate_candidates,
     find_signal,
 )
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.threads import one_thread
 from nilm.choices import SHAPES
 from nilm.disaggregate.confidence import judge_features
@@ -50,7 +49,7 @@ def hop_house(
     current: FloatArray,
     voltage: FloatArray,
     *,
-    gap_before: NDArray[np.bool_],
+    gap_before: BoolArray,
     duration_s: FloatArray | None = None,
     prior: str = "house",
     seed: int = 0,
@@ -147,7 +146,7 @@ def _residuals(whole: Factorised, solution: Solution, seen: FloatArray) -> dict[
 
 
 def _what_switches(
-    whole: Factorised, current: FloatArray, voltage: FloatArray, gap_before: NDArray[np.bool_]
+    whole: Factorised, current: FloatArray, voltage: FloatArray, gap_before: BoolArray
 ) -> tuple[Solution, FloatArray, bool]:
     """The features that are on or off, the current that is left to them (N, D), and whether it feeds in."""
     if whole.amplitude is None:
@@ -162,9 +161,7 @@ def _what_switches(
     return Solution(whole.baseline.Z[:, :n], whole.baseline.W[:n]), left, feeding
 
 
-def _in_all_rows(
-    found: Solution, whole: Factorised, states: NDArray[np.uint8], mean_v: FloatArray
-) -> Solution:
+def _in_all_rows(found: Solution, whole: Factorised, states: BinaryArray, mean_v: FloatArray) -> Solution:
     """The hopped features in all rows, and those that vary, last.
 
     `states` (M, K) are those of the estimate. A row that was decoded after the fit had the state of some row
@@ -180,7 +177,7 @@ def _in_all_rows(
 
 
 def _after_repair(
-    start: Solution, found: Solution, X: FloatArray, gaps: NDArray[np.bool_], mean_v: FloatArray
+    start: Solution, found: Solution, X: FloatArray, gaps: BoolArray, mean_v: FloatArray
 ) -> dict[str, Any]:
     """What a tolerant hop changed in the record beside Z and W: nothing where it kept the product ZW."""
     before_a, after_a = start.residual(X), found.residual(X)
@@ -217,7 +214,7 @@ def _with_varying(found: Hop, solution: Solution) -> Hop:
     )
 
 
-def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
+def _gives_power(W: FloatArray, voltage_v: FloatArray) -> BoolArray:
     """(K,) which waveforms W (K, D) feed in, by more than a reactive current does that is slightly off."""
     apparent = np.linalg.norm(W, axis=1) * np.linalg.norm(voltage_v)
     return np.asarray(W @ voltage_v < -HOUSE.reactive * apparent)

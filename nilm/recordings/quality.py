@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
@@ -166,7 +167,7 @@ def week_quality(
     week: Week,
     interval_s: int,
     start_utc: TimeArray,
-    duration_s: NDArray[np.float64],
+    duration_s: FloatArray,
     flags: NDArray[np.uint16],
     seconds_recorded_twice: float,
 ) -> WeekQuality:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError, OptionError
 from nilm.thresholds import INPUT, ROWS
 
@@ -257,8 +257,8 @@ def _positive(
 class Series:
     """Readings of one meter, in order of time."""
 
-    time_s: NDArray[np.float64]  # (N,) UNIX time
-    values: NDArray[np.float64]  # (N, 1) watts
+    time_s: FloatArray  # (N,) UNIX time
+    values: FloatArray  # (N, 1) watts
     bad_lines: int  # lines left out: not numbers, too few of them, or a time already seen
 
 
@@ -329,7 +329,7 @@ def _next_time(file: BinaryIO) -> tuple[int, float]:
             continue
 
 
-def _all_numbers(lines: list[str]) -> NDArray[np.float64] | None:
+def _all_numbers(lines: list[str]) -> FloatArray | None:
     """Times and values of lines without a fault, read at once, which is several times faster; else None."""
     if not lines:
         return None
