@@ -26,6 +26,7 @@ from nilm.paths import WeekPaths
 from nilm.recordings import ukdale
 from nilm.recordings.overlaps import cut_to, each_instant_once
 from nilm.recordings.quality import (
+    NO_TIME,
     HourRecord,
     WeekQuality,
     left_out,
@@ -43,7 +44,6 @@ HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
 HOURS_AT_ONCE = 4  # handed to a worker at most; one at a time, and the handing over shows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # no fault of a recording
 CALIBRATION = "calibration.cfg"
-NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
 STILL_WRITTEN = "still being written: it changed while it was read; the next run reads it"
 _STAYS = (FileNotFoundError, PermissionError, IsADirectoryError)  # another try at once would not help
 RETRY_DELAYS_S = (1.0, 5.0)  # a network disk, a file being copied: it may pass

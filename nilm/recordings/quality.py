@@ -57,6 +57,7 @@ FLAG_MEANINGS: Mapping[Flag, str] = {
 }
 UNFIT = Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT | Flag.DISTORTED  # the waveform itself is wrong
 
+NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
 NO_VOLTAGE = f"no voltage (below {ROWS.least_v:g} V RMS)"
 SWAPPED = "voltage and current channels look swapped"
 NO_LOCK = f"mains frequency outside {_mains_range(ROWS.lock_hz)}"

@@ -129,7 +129,7 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     """
     start_s = hour_start_s(path.name)
     if start_s is None:
-        raise UnusableRecordingError("its name holds no time (expected vi-<unix time>.flac)")
+        raise UnusableRecordingError(quality.NO_TIME)
     tables: list[WeekTable] = []
     dropped: list[Dropped] = []
     try:
