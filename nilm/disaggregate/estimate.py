@@ -6,7 +6,6 @@ the data cannot separate are joined, and last week's waveforms may stand in for 
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,19 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 import lfm
 from lfm import LfmError, Solution, diagnose
 from lfm.arrays import FloatArray
+from nilm.choices import estimator_class
 from nilm.errors import NothingUsableError, OptionError
 from nilm.thresholds import HOUSE
 
 Callback = Callable[[int, float], None]
-
-SHAPES = "shapes"  # `nilm.disaggregate.varying`; the others explain every row by what is on or off
-ESTIMATORS: dict[str, Any] = {
-    "switching": lfm.SwitchingDecoder,
-    "latent-lasso": lfm.LatentLasso,
-    "meibp": lfm.MEIBP,
-    "kfeatures": lfm.KFeatures,
-    "binary-decoder": lfm.BinaryDecoder,
-}
 
 
 def fit_estimator(
@@ -51,7 +42,7 @@ def fit_estimator(
             K = fit_estimator(X, gaps, "switching", "auto", seed, None, [], least_change_a=least_change_a).K
             notes.append(f"The number of appliances, {K}, was found by the switching decoder.")
         K = min(int(K), len(X))
-    model = ESTIMATORS[name](n_components=K, random_state=seed, callback=callback)
+    model = estimator_class(name)(n_components=K, random_state=seed, callback=callback)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it becomes a note below
         try:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from lfm.arrays import FloatArray
+from nilm.choices import SHAPES
 from nilm.disaggregate.estimate import (
-    SHAPES,
     Callback,
     fit_estimator,
     independent,
