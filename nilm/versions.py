@@ -9,7 +9,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 10
+FACTORISE = 11
 HOP = 14
 PUBLISH = 12
 SPECTRA = 1
