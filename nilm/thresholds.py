@@ -133,6 +133,14 @@ class HouseThresholds(NamedTuple):
     Origin: set by hand."""
     as_good: float = 0.03
     """Share of the residual within which fewer switches decide. Origin: what drift leaves of it."""
+    least_scatter: float = 0.002
+    """How far runs lie across their feature's waveform, as a share of its size, where all runs are alike.
+    Origin: on development weeks whose runs are alike it is 0.0003 at most; where each run is another
+    recording, 0.004 and more."""
+    variant_distance: float = 0.35
+    """Distance of two waveforms, relative to the smaller, up to which they may be variants of one appliance.
+    Origin: half of the recordings of one small appliance differ by a quarter or more; set on development
+    seeds 100 to 106."""
     warm_residual: float = 1.02
     """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
 
