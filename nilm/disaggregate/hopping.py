@@ -79,15 +79,10 @@ def hop_house(
     budget = {"max_nodes": HOUSE.nodes_beside_varying} if amplitude is not None and not sun else {}
     tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
     notes = list(factorised.notes)
-    found, words = most_plausible(
-        start,
-        X,
-        prior,
-        Setting(gaps, mean_v, feeds_in=feeding, in_the_sun=sun),
-        strict=None if tolerant else enumerate_candidates(start.Z, **budget),
-        rng=np.random.default_rng(seed),
-        notes=notes,
-    )
+    setting = Setting(gaps, mean_v, feeds_in=feeding, in_the_sun=sun)
+    strict = None if tolerant else enumerate_candidates(start.Z, **budget)
+    rng = np.random.default_rng(seed)
+    found, words = most_plausible(start, X, prior, setting, strict=strict, rng=rng, notes=notes)
     repaired = _after_repair(start, found.solution, X, gaps, mean_v) if tolerant else {}
     notes.extend(repaired.get("notes", ()))
     if not found.complete:
