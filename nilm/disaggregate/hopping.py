@@ -126,6 +126,8 @@ def hop_house(
             duration_s=row_durations(duration_s, whole.interval_s, len(current))[rows],
             n_varying=whole.n_varying,
             left_over=repaired.get("left_over", whole.left_over),
+            feeds_in=whole.feeds_in,
+            as_shapes=whole.estimator == SHAPES,
         )
     )
     gives = np.zeros(len(watts), bool) if whole.feeds_in else _gives_power(W, mean_v)
