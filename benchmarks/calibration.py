@@ -10,7 +10,7 @@ which weeks in `benchmarks/calibration_weeks.py`. Weeks of real habits are repor
 without their house. Solved weeks are kept in the temporary folder, and solved again when the code that solves
 them changes.
 
-The report is blind: its weeks are those of the seeds from 47000 on, which nobody looks at while the evidence,
+The report is blind: its weeks are those of the seeds from 53000 on, which nobody looks at while the evidence,
 the form of the maps or the fit is worked on. Work on those is done with the cross-validation of the fit,
 which `--fit` prints: each house by maps that were fitted without it. After the estimator has changed, run
 `--fit` and then the report. A report that gave the reason for a change has been seen: move its seeds on
