@@ -27,7 +27,7 @@ REGULARISATION = 0.3  # inverse weight of the squared coefficients of scaled evi
 LEAST_GAIN = 0.001  # nats of log-loss that one more piece of evidence must save
 MOST_PIECES = 12
 RARE = 0.2  # weight of weeks that no user has: they only keep the map from trusting what it has not seen
-ALWAYS = ("log share of the energy left over",)
+ALWAYS = ("log share of the energy left over", "feeds in")
 LEAST, MOST = 0.01, 0.99  # nobody is surer than this
 HALF_POINTS = np.linspace(
     0, 1, 7
@@ -98,7 +98,8 @@ class _Fitting:
 
     def choose(self) -> tuple[str, ...]:
         """The evidence that tells right from wrong in houses that were left out, the most telling first."""
-        # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there.
+        # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there. So
+        # does the sun, beside which fewer things go wrong than what is left over makes believe.
         chosen = [self.names.index(name) for name in ALWAYS]
         best = self._loss(self._unseen(chosen))
         while len(chosen) < MOST_PIECES:
