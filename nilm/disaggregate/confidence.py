@@ -46,7 +46,8 @@ class Map:
 
 
 KNOTS = (-2.0, 0.0, 2.0, 4.0)
-"""Log odds below which a range may widen: a tenth, half, nine tenths and all but two hundredths sure."""
+"""Log odds between which a range widens evenly: about .12, .5, .88 and .98 sure."""
+_APART = np.diff(KNOTS, prepend=-np.inf)  # nats from each knot down to the next
 _FINE = 0.003  # of a logarithm: differences of energy far below it are nothing, far above it are ratios
 _WIDEST = 7.0  # of a logarithm: a factor of a thousand
 
@@ -57,8 +58,8 @@ def scaled_log(value: FloatArray) -> FloatArray:
 
 
 def odds_below(sure: FloatArray) -> FloatArray:
-    """(K, len(KNOTS)) nats by which the odds of probabilities `sure` (K,) are below each knot."""
-    return np.asarray(np.maximum(np.array(KNOTS) - log_odds(sure)[:, None], 0.0))
+    """(K, len(KNOTS)) nats by which the odds of `sure` (K,) are below each knot, at most to the next."""
+    return np.asarray(np.clip(np.array(KNOTS) - log_odds(sure)[:, None], 0.0, _APART))
 
 
 @dataclass(frozen=True)

@@ -93,10 +93,10 @@ def test_the_range_of_what_is_surer_is_never_wider(way: str) -> None:
 
 
 def test_a_range_is_a_sum_over_odds_and_evidence() -> None:
-    table = RangeMap(EVIDENCE[:1], (2.0,), (0.0, 0, 0, 0, -1.0, 0.0), (0.5, 0, 0, 0, 0, 1.0))
+    table = RangeMap(EVIDENCE[:1], (2.0,), (0.0, -9.0, 0, -1.0, -0.5, 0.0), (0.5, 0, 0, 0, 0, 1.0))
     seen = np.full((1, len(EVIDENCE)), 3.0)
-    low, high = table.factors(seen, np.array([0.5]))  # four nats below the last knot
-    assert -scaled_log(np.log(low)) == pytest.approx(4.0)
+    low, high = table.factors(seen, np.array([0.5]))  # two nats from each knot to the next
+    assert -scaled_log(np.log(low)) == pytest.approx(2 * 0.5 + 2 * 1.0)
     assert scaled_log(np.log(high)) == pytest.approx(1.5)
 
 
