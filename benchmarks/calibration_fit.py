@@ -100,7 +100,8 @@ class _Fitting:
         """The evidence that tells right from wrong in houses that were left out, the most telling first."""
         # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there. So
         # does the sun, beside which fewer things go wrong than what is left over makes believe.
-        chosen = [self.names.index(name) for name in ALWAYS]
+        always = [self.names.index(name) for name in ALWAYS]
+        chosen = [c for c in always if np.ptp(self.evidence[:, c]) > 0]
         best = self._loss(self._unseen(chosen))
         while len(chosen) < MOST_PIECES:
             others = [c for c in range(len(self.names)) if c not in chosen]
