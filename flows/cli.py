@@ -14,11 +14,10 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from nilm.choices import ESTIMATORS, FORMATS, MUSIC_ESTIMATORS
+
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 INTERRUPTED_WORDS = "interrupted; nothing half-written remains, run the same command to go on"
-# As flows.settings has them, which is not imported to answer --help.
-FORMATS = ("nilmtk", "csv", "home-assistant")  # as nilm.export.write has them
-ESTIMATORS = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -183,7 +182,7 @@ def _piano(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--components", type=int, default=40, metavar="K", help="most notes, 40 if not given"
     )
-    command.add_argument("--estimator", default="meibp", choices=("meibp", "latent-lasso"))
+    command.add_argument("--estimator", default="meibp", choices=MUSIC_ESTIMATORS)
     _seed(command)
     command.add_argument("--window-s", type=float, metavar="S", help="length of a spectrum's window")
     command.add_argument("--hop-s", type=float, metavar="S", help="time from spectrum to spectrum")

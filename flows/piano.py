@@ -10,6 +10,7 @@ from pydantic import Field
 from flows.artifacts import progress, show_report
 from flows.settings import load_settings
 from flows.tasks import log_to_prefect
+from nilm.choices import MUSIC_ESTIMATORS
 from nilm.errors import InputFileError
 from nilm.music.spectra import SpectraOptions
 from nilm.music.transcribe import transcribe
@@ -24,7 +25,7 @@ transcribe_task = Task(
 def piano(
     audio: Path,
     components: Annotated[int, Field(ge=1, le=200)] = 40,
-    estimator: Literal["meibp", "latent-lasso"] = "meibp",
+    estimator: Literal[MUSIC_ESTIMATORS] = "meibp",
     seed: int | None = None,
     window_s: float = SpectraOptions.window_s,
     hop_s: float = SpectraOptions.hop_s,

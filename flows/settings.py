@@ -19,6 +19,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from nilm.choices import ESTIMATORS, PRIORS
 from nilm.errors import OptionError
 from nilm.paths import WeekPaths
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 FILE_VARIABLE = "NILM_SETTINGS"
 DEFAULT_FILE = Path("nilm.toml")
 
-Estimator = Literal["auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder"]
+Estimator = Literal[ESTIMATORS]
 EstimatorChoice = Literal["as set", Estimator]  # one list, which the run form shows as a choice
 Components = Annotated[int, Field(ge=1, le=64)] | Literal["auto"]
 Workers = Annotated[int, Field(ge=1)]
@@ -48,7 +49,7 @@ class Settings(BaseSettings):
     timezone: str = Field("Europe/London", description="Of the house's clocks, for people; files are in UTC.")
     components: Components = Field("auto", description="Most appliances to look for, K, or auto.")
     estimator: Estimator = Field("auto", description="What factorises the week.")
-    prior: Literal["house", "paper"] = Field("house", description="What decides between equivalents.")
+    prior: Literal[PRIORS] = Field("house", description="What decides between equivalents.")
     seed: int = Field(0, ge=0, description="Seed of everything random in a run.")
     interval_s: int = Field(
         120, ge=1, le=3600, description="Longest time without a new row, seconds; divides an hour."

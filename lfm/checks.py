@@ -55,7 +55,7 @@ def check_scale(name: str, array: FloatArray) -> None:
     largest = float(np.max(np.abs(array), initial=0.0))
     if largest > LARGEST or 0 < largest < SMALLEST:
         raise InvalidInputError(
-            f"the largest entry of {name} has the size {largest:.3g}, whose square is no number any more; "
+            f"the largest entry of {name} has the size {largest:.3g}, whose square is lost in float64; "
             f"scale it to between {SMALLEST:g} and {LARGEST:g}"
         )
 

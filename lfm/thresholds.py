@@ -84,7 +84,7 @@ class HopperThresholds(NamedTuple):
     support_steps: int = 1000
     """Steps of the chain where the exact support is out of reach. Origin: decision 0161."""
 
-    # Repair of bits (lfm.hopper.repair, lfm.hopper.repeats)
+    # Repair of bits (lfm.hopper.repair)
     told_apart: float = 1e-9
     """Probability that two rows with the same states are told apart. Origin: decision 0160."""
     max_groups: int = 4096

@@ -34,7 +34,7 @@ MADE_ANEW = "delete it, the next run writes it anew"  # the cure for a file that
 KEPT_BY_HAND = (
     "correct it, or put a copy from before in its place"  # the cure for a file with a person's work
 )
-_NOT_NPZ = (  # what numpy and zipfile raise for a file that is damaged, or is none of theirs
+_NOT_NPZ = (  # what numpy and zipfile raise for a file that is damaged or of another format
     *(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError, MemoryError, RecursionError),
     *(SyntaxError, NotImplementedError, RuntimeError, OverflowError, tokenize.TokenError, struct.error),
     *(zipfile.BadZipFile, zlib.error),
@@ -144,7 +144,7 @@ def remove_stale(folder: Path) -> int:
         try:
             handle = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
-            continue  # its writer has just renamed it, or it is none of ours
+            continue  # its writer has just renamed it, or somebody else made it
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if stat.S_ISREG(os.fstat(handle).st_mode):
@@ -191,7 +191,7 @@ def read_json(path: Path, *, cure: str = KEPT_BY_HAND) -> Any:
 def read_npz(path: Path, *, cure: str, fields: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
     """The arrays of an npz file; InputFileError if it is missing or damaged, or lacks one of `fields`."""
     try:
-        source = path.open("rb")  # not by numpy, which leaves a file open that it cannot make sense of
+        source = path.open("rb")  # not by numpy, which leaves a file open that it cannot read
     except OSError as error:
         raise InputFileError(f"{path} cannot be read: {error.strerror or error}; {cure}") from error
     try:
@@ -223,7 +223,7 @@ def lock_file(path: Path, *, waiting: str = "") -> Iterator[None]:
                 if waiting:
                     log.info("%s; waiting for it to end", waiting)
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            if _is_still(path, handle):  # else somebody deleted it meanwhile: it locks nobody out
+            if _is_still(path, handle):  # else it was deleted meanwhile, and others lock a new file
                 yield
                 return
         finally:

@@ -108,7 +108,7 @@ def record(
     """Write the step into the manifest, after its outputs; `result` is a JSON value kept beside them.
 
     Outputs lie in the manifest's folder or below. Other steps' entries stay; whoever calls holds the lock of
-    the folder's week, so that nobody else changes them meanwhile. `durable` as for `atomic_path`.
+    the folder's week, so that no other process changes them meanwhile. `durable` as for `atomic_path`.
     """
     entry = Entry(
         dict(step.inputs),

@@ -9,21 +9,18 @@ from functools import cache
 from zoneinfo import available_timezones
 
 from nilm.appliances.activations import ActivationOptions
+from nilm.choices import ESTIMATORS, PRIORS
 from nilm.errors import OptionError
 from nilm.recordings.waveforms import Sampling
 from nilm.thresholds import INPUT
-
-ESTIMATOR_NAMES = ("auto", "shapes", "switching", "latent-lasso", "meibp", "kfeatures", "binary-decoder")
-PRIORS = ("house", "paper")
-
 
 _timezones = cache(available_timezones)  # looks through hundreds of files
 
 
 def check_estimator(estimator: str) -> str:
     """The name of the estimator; OptionError if there is none of that name."""
-    if estimator not in ESTIMATOR_NAMES:
-        raise OptionError(f"estimator must be one of {', '.join(ESTIMATOR_NAMES)}; got {estimator!r}")
+    if estimator not in ESTIMATORS:
+        raise OptionError(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
     return estimator
 
 

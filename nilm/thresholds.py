@@ -66,8 +66,8 @@ class SwitchThresholds(NamedTuple):
     share: float = 0.001
     """Share of the current. Origin: what the mains' slow wander makes of it in ten seconds."""
     white_noise: float = 2.0
-    """Instead of `noise` for a change from which what is usual is taken. Origin: what is left of noise is
-    white, of 128 points, and its RMS never doubles."""
+    """Used instead of `noise` once the usual wander has been taken off a change. Origin: the noise that is
+    left is white, of 128 points, and its RMS never doubles."""
     piece_edges: float = 2.56
     """Lengths `edge_s` of a piece that is read whole. Origin: at 0.1 s a FLAC frame, which is decoded
     anyway."""
@@ -79,10 +79,11 @@ class SwitchThresholds(NamedTuple):
     around: int = 18
     """Looks before and after a change that it is compared with. Origin: three minutes each way."""
     lags: tuple[int, ...] = (2, 3, 5)
-    """Looks between which changes are taken; the lag with the least counts. Origin: decision 0221."""
+    """Looks from one to the other end of a change; the lag with the smallest wander counts. Origin: decision
+    0221."""
     usual_share: float = 0.3
-    """Share of the changes that are smaller than what is usual. Origin: what switches on and off moves at
-    most half of the looks that are so far apart, what wanders nearly all."""
+    """Share of the changes that are smaller than what is usual. Origin: a load that switches on and off
+    changes between at most half of such looks, one that wanders between nearly all."""
     deviation: float = 0.385
     """Standard deviations within which this share of normal changes lies. Origin: the normal distribution."""
     times: float = 5.5
@@ -132,6 +133,14 @@ class HouseThresholds(NamedTuple):
     Origin: set by hand."""
     as_good: float = 0.03
     """Share of the residual within which fewer switches decide. Origin: what drift leaves of it."""
+    least_scatter: float = 0.002
+    """How far runs lie across their feature's waveform, as a share of its size, where all runs are alike.
+    Origin: on development weeks whose runs are alike it is 0.0003 at most; where each run is another
+    recording, 0.004 and more."""
+    variant_distance: float = 0.35
+    """Distance of two waveforms, relative to the smaller, up to which they may be variants of one appliance.
+    Origin: half of the recordings of one small appliance differ by a quarter or more; set on development
+    seeds 100 to 106."""
     warm_residual: float = 1.02
     """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
 
@@ -313,7 +322,7 @@ class InputThresholds(NamedTuple):
     most_currency: int = 8
     """Characters of a currency. Origin: what fits beside a number on the page."""
     most_tariff: float = 1e9
-    """Tariff for a kWh, in any currency. Origin: beyond it sums are no prices any more."""
+    """Tariff for a kWh, in any currency. Origin: beyond it sums mean nothing."""
     most_simulated: int = 100
     """Appliances of a simulated house. Origin: set by hand, for time."""
 

@@ -7,7 +7,7 @@ stretches lies a gap, in which nothing is known: no run of an appliance crosses 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from nilm.errors import OptionError
 from nilm.thresholds import ROWS
 
@@ -46,9 +46,7 @@ def holes_before_s(start_utc: TimeArray, duration_s: ArrayLike) -> FloatArray:
     return np.concatenate([[np.inf], hole])
 
 
-def gaps_before(
-    start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float = ROWS.gap_s
-) -> NDArray[np.bool_]:
+def gaps_before(start_utc: TimeArray, duration_s: ArrayLike, *, slack_s: float = ROWS.gap_s) -> BoolArray:
     """Which rows (N,) do not directly follow the row before; the first row follows none, so it is True.
 
     `duration_s` is (N,), or one number for rows that are all as long. `slack_s` is the longest hole that is
@@ -65,7 +63,7 @@ def gaps_before(
     return np.asarray(hole > slack_s)
 
 
-def gaps_of_rows(rows: NDArray[np.int64], gap_before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def gaps_of_rows(rows: IntArray, gap_before: BoolArray) -> BoolArray:
     """gap_before for a selection of rows: True also where a row between two of them was left out."""
     stretch = np.cumsum(gap_before)
     breaks = (np.diff(rows) != 1) | (np.diff(stretch[rows]) != 0)

@@ -1,4 +1,4 @@
-"""Worker processes that end with their parent, however it ends: a killed run leaves nobody behind."""
+"""Worker processes that end with their parent, also where it is killed: no process is left behind."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -20,7 +20,7 @@ def copies_of_one(modules: Sequence[str]) -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(modules))  # heeded before the first start
+    context.set_forkserver_preload(list(modules))  # must come before the first process
     multiprocessing.forkserver.ensure_running()
     return context
 

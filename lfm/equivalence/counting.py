@@ -185,7 +185,7 @@ def _log_largest_minor(K: int, denominator: int) -> float:
 
 
 def _by_volume(vectors: IntArray, weights: IntArray, log_largest: float) -> int:
-    """A number of bases that certainly exist, for vectors (n, K) among which are K multiples of unit vectors.
+    """A number of bases that certainly exist, for vectors (n, K) K of which are multiples of unit vectors.
 
     Either the unit vectors and what differs from them in one vector, or det(VᵀV) = Σ det² (Cauchy-Binet)
     over the largest possible det².

@@ -20,7 +20,7 @@ from lfm.thresholds import EQUIVALENCE
 
 @compiled
 def _determinant_modulo(matrix: IntArray, p: int) -> int:
-    """det(matrix) modulo the prime p; the matrix is spoilt."""
+    """det(matrix) modulo the prime p; the matrix is overwritten."""
     K = len(matrix)
     determinant = 1
     for c in range(K):

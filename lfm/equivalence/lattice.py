@@ -1,8 +1,8 @@
 """Every integer u with f(Zu) ≤ F, and whether the search was complete.
 
 f(Zu) = ½(uᵀGu − uᵀZᵀ1) with G = ZᵀZ (Eq. 5) is at most F exactly where ‖Ru − c‖² ≤ ‖c‖² + 2F, with G = RᵀR
-and c = ½R⁻ᵀZᵀ1: an ellipsoid full of integer points. Schnorr-Euchner depth-first enumeration visits each of
-them once and knows when it has finished. Owns f and the search; what a candidate is belongs to
+and c = ½R⁻ᵀZᵀ1: an ellipsoid with finitely many integer points. Schnorr-Euchner depth-first enumeration
+visits each of them once and knows when it has finished. Owns f and the search; what a candidate is belongs to
 `lfm.equivalence.candidates`.
 """
 
@@ -71,7 +71,7 @@ def nonbinarity(Z: ArrayLike, U: ArrayLike) -> IntArray:
 
 @compiled
 def _lll(R: FloatArray) -> IntArray:
-    """T unimodular such that the columns of RT are LLL-reduced (δ = 0.99); R is upper triangular, spoilt."""
+    """T unimodular such that the columns of RT are LLL-reduced (δ = 0.99); R, triangular, is overwritten."""
     K = R.shape[0]
     T = np.eye(K, dtype=np.int64)
     k = 1
@@ -133,7 +133,7 @@ def _enter(k: int, R: FloatArray, c: FloatArray, y: IntArray, centre: FloatArray
 
 @compiled
 def _next_value(k: int, y: IntArray, step: IntArray) -> None:
-    """Moves y_k to the next nearest integer: to the one side of the centre and to the other in turn."""
+    """Moves y_k to the next nearest integer: on either side of the centre in turn."""
     y[k] += step[k]
     step[k] = -step[k] - 1 if step[k] > 0 else -step[k] + 1
 

@@ -60,13 +60,7 @@ class Tableau:
         return self.minors[:, self.unit_positions] / self.determinant
 
 
-def random_equivalent(
-    solution: Solution,
-    rng: np.random.Generator,
-    *,
-    n_exchanges: int = 200,
-    candidates: Candidates | None = None,
-) -> Solution:
+def random_equivalent(solution: Solution, rng: np.random.Generator, *, n_exchanges: int = 200) -> Solution:
     """An equivalent solution, some random column exchanges away, of the same lattice index.
 
     Parameters
@@ -77,8 +71,6 @@ def random_equivalent(
         Source of the randomness.
     n_exchanges : int, default 200
         Exchanges of one column, at least 0.
-    candidates : Candidates, optional
-        Those of solution.Z, of which the strict ones are used. Default: all strict ones.
 
     Returns
     -------
@@ -101,12 +93,9 @@ def random_equivalent(
     """
     n_exchanges = check_whole("n_exchanges", n_exchanges, least=0)
     check_rng("rng", rng)
-    if candidates is None:
-        candidates = enumerate_candidates(solution.Z)
-    tableau = Tableau(candidates)
-    allowed = candidates.f == 0
+    tableau = Tableau(enumerate_candidates(solution.Z))
     for _ in range(n_exchanges):
-        moves = np.argwhere((np.abs(tableau.minors) == abs(tableau.determinant)) & allowed)
+        moves = np.argwhere(np.abs(tableau.minors) == abs(tableau.determinant))
         k, i = moves[rng.integers(len(moves))]
         tableau.exchange(int(k), int(i))
     return transform(solution, tableau.U)

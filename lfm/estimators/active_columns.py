@@ -17,11 +17,6 @@ from lfm.estimators.bit_flips import flip_bits
 from lfm.thresholds import ESTIMATORS
 
 
-def _shrunk(gram: FloatArray, c: FloatArray, tau: float, right: FloatArray) -> FloatArray:
-    """(G diag(c) + τI)⁻¹ times `right`; regular for every c ≥ 0, also where entries are zero."""
-    return np.asarray(np.linalg.solve(gram * c + tau * np.eye(len(c)), right), dtype=np.float64)
-
-
 def loss_and_gradient(
     c: FloatArray, gram: FloatArray, outer: FloatArray, tau: float
 ) -> tuple[float, FloatArray]:
@@ -55,7 +50,8 @@ class ActiveColumns(NamedTuple):
 
     def features(self, tau: float) -> FloatArray:
         """B (J, D) = √c_j V_j: the features as they stand in X ≈ ZB, shrunk."""
-        return self.c[:, None] * _shrunk(self.gram, self.c, tau, self.cross)
+        shrunk = np.linalg.solve(self.gram * self.c + tau * np.eye(len(self.c)), self.cross)
+        return np.asarray(self.c[:, None] * shrunk, dtype=np.float64)
 
     def objective(self, tau: float, penalty: float) -> float:
         """The objective without its constant ½‖X‖²."""

@@ -6,6 +6,7 @@ Owns the scikit-learn side. The algorithms live in a module each and hand their 
 import logging
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -44,8 +45,11 @@ class Rounds:
             self._callback(len(self.trace), float(objective))
 
 
+@dataclass(eq=False, repr=False)
 class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators: a subclass's `fit`, under `one_thread`, calls `_rows` and ends in `_keep`.
+
+    As a dataclass it has the `__init__` that scikit-learn asks for, which only stores its parameters.
 
     Attributes
     ----------
@@ -65,17 +69,11 @@ class LatentFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         D.
     """
 
-    n_components: Any
-    random_state: Any
-    callback: Callback | None
-    verbose: bool | int
-
-    Z_: BinaryArray
-    W_: FloatArray
-    solution_: Solution
-    n_iter_: int
-    converged_: bool
-    objective_trace_: FloatArray
+    n_components: Any = 8
+    _: KW_ONLY
+    random_state: Any = None
+    callback: Callback | None = None
+    verbose: bool | int = 0
 
     def _rows(self, X: ArrayLike) -> FloatArray:
         """X checked for fitting: a finite (N, D) float64 array, N ≥ 2, with N at least n_components."""

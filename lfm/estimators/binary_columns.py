@@ -1,4 +1,4 @@
-"""Binary columns to start from: those near the column space of the data, and sources cut in two.
+"""Binary columns to start from: those near the column space of the data, and sources cut into on and off.
 
 Owns the search for single columns of Z and the choice among them: independent ones, or those that explain
 the data best together. What a whole Z is worth is the business of the estimators. Y (N, r) is the data along
@@ -185,8 +185,8 @@ def exchanged(Z: BinaryArray, pool: BinaryArray, X: FloatArray) -> BinaryArray:
         left = cross_outside - shared @ W
         P, squares = np.diag(inverse), np.sum(W**2, axis=1)
         apart = own - np.sum(T * shared, axis=1, keepdims=True) + T**2 / P
-        pull = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
-        gain = np.where(apart > 1e-6 * own, pull / np.maximum(apart, 1e-300), 0.0) - squares / P
+        explained = np.sum(left**2, axis=1, keepdims=True) + 2 * T * (left @ W.T) / P + T**2 * squares / P**2
+        gain = np.where(apart > 1e-6 * own, explained / np.maximum(apart, 1e-300), 0.0) - squares / P
         new, old = np.unravel_index(int(np.argmax(gain)), gain.shape)
         residual = max(energy - float(np.sum(W * cross)), ESTIMATORS.least_residual * energy)
         if gain[new, old] <= ESTIMATORS.worth_an_exchange * residual:

@@ -6,9 +6,9 @@ min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the al
 1. Truncated SVD: Y = XV, N×K. All that a solution can explain lies there; what lies outside measures σ².
 2. Starts. For few features: every binary vector near the column space of Y is Yu with u = Y_P⁻¹b for the K
    pivot rows P and b ∈ {0,1}^K (Slawski et al. 2013), so all 2^K are tried; K independent ones with the
-   smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two, and the
-   columns nearest to the space out of all that the starts have ended in.
-3. Alternation of the exact Z step with least squares for W, until Z stands still.
+   smallest |det| are kept. Otherwise, and where that fails: FastICA, each source cut in two; then, of the
+   columns with which all starts so far have ended, those nearest to the space.
+3. Alternation of the exact Z step with least squares for W, until Z no longer changes.
 4. Until the noise floor is reached: drop the feature whose removal costs least, seed a new one from the
    residual, alternate again, keep what is better.
 5. Of the equivalent solutions one whose Z has the smallest lattice index, as Z of a true model has 1.
@@ -16,7 +16,8 @@ min over Z ∈ {0,1}^{N×K}, W of ‖X − ZW‖²_F. Owns the starts and the al
 
 import logging
 import math
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +25,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.equivalence.candidates import enumerate_candidates
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import (
     columns_near_space,
     independent_sources,
@@ -46,7 +47,7 @@ def _noise(squares: FloatArray, outside: float, N: int, D: int) -> tuple[float, 
 
     `squares` are the leading squared singular values of X (N, D), `outside` the energy of the others. In the
     spiked model a signal s² shows as (s² + Nσ²)(s² + Dσ²)/s²: the term NDσ⁴/s² is noise that the SVD has
-    taken from the outside, and would make the noise look smaller than it is.
+    moved into the leading directions; without it the noise would look too small.
     """
     freedom = (N - len(squares)) * (D - len(squares))
     if freedom == 0:
@@ -73,7 +74,7 @@ def _whole(Z: BinaryArray) -> BinaryArray:
     """
     real = Z.astype(np.float64)
     if np.linalg.matrix_rank(real.T @ real, hermitian=True) < Z.shape[1]:
-        return Z  # without full rank there is no lattice to speak of
+        return Z  # without full rank there is no lattice index
     candidates = enumerate_candidates(Z)
     if candidates.index == 1:
         return Z
@@ -83,6 +84,7 @@ def _whole(Z: BinaryArray) -> BinaryArray:
     return equivalent
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BinaryDecoder(LatentFeatureEstimator):
     """X ≈ ZW for rows without order (images, spectra): min ‖X − ZW‖²_F over binary Z, with an exact Z step.
 
@@ -126,25 +128,8 @@ class BinaryDecoder(LatentFeatureEstimator):
     0.0
     """
 
-    at_noise_floor_: bool
-    noise_: float
-
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        max_iter: int = 100,
-        n_restarts: int = 20,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.n_restarts = n_restarts
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    max_iter: int = 100
+    n_restarts: int = 20
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -257,7 +242,7 @@ class _Search:
         return split_in_two(left @ direction)
 
     def _alternate(self, Z: BinaryArray, max_nodes: int) -> tuple[BinaryArray, float, bool]:
-        """Z, ‖Y − ZW‖² and whether Z stands still, after exact Z steps and least squares in turn."""
+        """Z, ‖Y − ZW‖² and whether Z no longer changes, after exact Z steps and least squares in turn."""
         for _ in range(self.max_iter):
             W = least_squares(Z, self.Y).W
             decoding = decode(self.Y, W, max_nodes=max_nodes)

@@ -1,7 +1,7 @@
 """Single bits of Z flipped while the error falls: the local Z step that LatentLasso and KFeatures share.
 
 `lfm.estimators.decoding` finds each row's best combination of features; this finds one that no single flip
-betters.
+improves.
 """
 
 import numpy as np
@@ -17,19 +17,19 @@ def flip_bits(Z: BinaryArray, along: FloatArray, overlap: FloatArray) -> int:
     along (N, J) = XBᵀ, overlap (J, J) = BBᵀ.
     """
     N, J = Z.shape
-    pull = np.empty(J)  # (x − zB)·B_j
+    slope = np.empty(J)  # (x − zB)·B_j
     least = 1e-9 * np.trace(overlap)  # above rounding: a flip and its return cannot both gain
     n_flips = 0
     for n in range(N):
         for j in range(J):
-            pull[j] = along[n, j]
+            slope[j] = along[n, j]
             for k in range(J):
                 if Z[n, k]:
-                    pull[j] -= overlap[j, k]
+                    slope[j] -= overlap[j, k]
         while True:
             best, at = least, -1
             for j in range(J):
-                gain = (-pull[j] if Z[n, j] else pull[j]) - 0.5 * overlap[j, j]
+                gain = (-slope[j] if Z[n, j] else slope[j]) - 0.5 * overlap[j, j]
                 if gain > best:
                     best, at = gain, j
             if at < 0:
@@ -38,5 +38,5 @@ def flip_bits(Z: BinaryArray, along: FloatArray, overlap: FloatArray) -> int:
             sign = 1.0 if Z[n, at] else -1.0
             Z[n, at] = 1 - Z[n, at]
             for j in range(J):
-                pull[j] += sign * overlap[j, at]
+                slope[j] += sign * overlap[j, at]
     return n_flips

@@ -6,8 +6,8 @@ is the estimators' business.
 The method is a depth-first sphere decoder. With Wᵀ = QR the distance is a sum over levels,
 ‖x − zW‖² = ‖Qᵀx − Rz‖² + const, and level k depends only on z_k, z_{k+1}, …; a branch is cut where its
 partial sum, plus a bound on what the levels below must still cost, reaches the best point found. The bound is
-the distance from what each lower level still misses to the interval that its undecided features span, which
-is what keeps collinear features (a subset-sum problem) tractable.
+the distance from what each lower level still lacks to the interval that its undecided features can reach.
+This keeps collinear features (a subset-sum problem) tractable.
 
 Rank-deficient W costs nothing extra: z_k² = z_k, so δ Σ (z_k − ½)² is the same constant for every z, and
 QR of [Wᵀ; √δ I] with the target [x; √δ/2] has the same minimiser and is always regular.

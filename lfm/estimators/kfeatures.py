@@ -6,13 +6,14 @@ W is refitted by least squares. The descent is local; `lfm.estimators.binary_dec
 the exact Z step.
 """
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lfm.arrays import BinaryArray, FloatArray
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.estimators.bit_flips import flip_bits
 from lfm.least_squares import least_squares
 from lfm.solution import Solution
@@ -20,6 +21,7 @@ from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KFeatures(LatentFeatureEstimator):
     """X ≈ ZW by single flips of bits and least squares, from several starts (Broderick et al. 2013).
 
@@ -62,24 +64,9 @@ class KFeatures(LatentFeatureEstimator):
     (100, 3)
     """
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        penalty: float | None = None,
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    penalty: float | None = None
+    n_init: int = 10
+    max_iter: int = 300
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -103,7 +90,7 @@ class KFeatures(LatentFeatureEstimator):
         return self._keep(solution, rounds=rounds, converged=converged, advice=advice)
 
     def _grow(self, X: FloatArray, rng: np.random.Generator) -> tuple[BinaryArray, FloatArray]:
-        """A start: feature after feature from a row of what is left over, the larger the likelier."""
+        """A start: each new feature is a row of the residual, drawn in proportion to its square."""
         Z, W = np.zeros((len(X), 0), np.uint8), np.zeros((0, X.shape[1]))
         error, failures, n_rounds = float(np.sum(X**2)), 0, min(ESTIMATORS.rounds_a_feature, self.max_iter)
         while Z.shape[1] < self.n_components and failures < ESTIMATORS.seeds_a_feature:

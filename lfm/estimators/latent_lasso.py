@@ -13,7 +13,8 @@ looks at the residual along the leading singular directions of X, which is where
 feature model lie.
 """
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import BinaryArray, FloatArray
 from lfm.estimators.active_columns import ActiveColumns
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import exchanged
 from lfm.estimators.bit_flips import flip_bits
 from lfm.estimators.steepest_column import steepest_column
@@ -31,6 +32,7 @@ from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LatentLasso(LatentFeatureEstimator):
     """X ≈ ZW by a convex atomic norm over binary columns, for data of either sign (Yen et al. 2017).
 
@@ -78,28 +80,11 @@ class LatentLasso(LatentFeatureEstimator):
     0.0
     """
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        tau: float = 1.0,
-        penalty: float | None = None,
-        max_iter: int = 80,
-        n_steps: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.tau = tau
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.n_steps = n_steps
-        self.tol = tol
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    tau: float = 1.0
+    penalty: float | None = None
+    max_iter: int = 80
+    n_steps: int = 100
+    tol: float = 1e-5
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)

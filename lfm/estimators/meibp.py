@@ -4,7 +4,7 @@ X = ZA + noise with A ≥ 0 and Z ~ IBP(α): for non-negative data only. The evi
 raise it are `lfm.estimators.ibp_evidence`; this module owns the starts, the moves between local maxima, the
 estimator.
 
-From a random start rows and features are updated in turn until the bound stands still. That is a local
+From a random start rows and features are updated in turn until the bound no longer rises. That is a local
 maximum, mostly with two features that share one column of Z, or with parts of one feature added to others.
 So moves follow (decision 0131), each followed by updates and kept only if the bound has risen: columns
 exchanged for unions, common parts and differences of pairs where those fit better together; or a new feature
@@ -12,6 +12,7 @@ seeded from what is left of X, and the feature whose removal costs least taken o
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from lfm.arrays import FloatArray
 from lfm.errors import InvalidInputError
-from lfm.estimators.base import Callback, LatentFeatureEstimator, Rounds
+from lfm.estimators.base import LatentFeatureEstimator, Rounds
 from lfm.estimators.binary_columns import combined_columns, exchanged, split_in_two
 from lfm.estimators.ibp_evidence import Posterior, State, update_all_rows, update_features, update_scales
 from lfm.least_squares import least_squares
@@ -29,6 +30,7 @@ from lfm.threads import one_thread
 from lfm.thresholds import ESTIMATORS
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MEIBP(LatentFeatureEstimator):
     """Non-negative X ≈ ZW by maximisation-expectation in an Indian Buffet Process (Reed & Ghahramani 2013).
 
@@ -71,24 +73,9 @@ class MEIBP(LatentFeatureEstimator):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        n_init: int = 3,
-        max_iter: int = 500,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        callback: Callback | None = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    n_init: int = 3
+    max_iter: int = 500
+    tol: float = 1e-3
 
     @one_thread
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 (scikit-learn's signature)
@@ -162,7 +149,7 @@ class _Search:
         return state, rounds, converged
 
     def _climb(self, state: State, rounds: Rounds) -> bool:
-        """Rounds of updates, in place, until the bound stands still; whether it does."""
+        """Rounds of updates, in place, until the bound no longer rises; False where max_iter came first."""
         for number in range(self.max_iter):
             self._update(state)
             rounds.add(state.bound(self.X, self.alpha))

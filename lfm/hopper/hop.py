@@ -22,8 +22,7 @@ from lfm.errors import InvalidInputError
 from lfm.hopper.corrections import Correction, describe_corrections
 from lfm.hopper.objective import Objective, projected_columns
 from lfm.hopper.options import HopOptions, check_candidates, check_request, residual_limit
-from lfm.hopper.repair import projected, repaired
-from lfm.hopper.repeats import repeated_rows
+from lfm.hopper.repair import projected, repaired, repeated_rows
 from lfm.hopper.support import exact_support
 from lfm.hopper.walk import Walk
 from lfm.priors import Prior
@@ -43,7 +42,7 @@ class Hop:
         The best one visited: (ZU, U⁻¹W), or after a tolerant hop a binary matrix near ZU and W refitted to
         X.
     U : array of shape (K, K)
-        The way from the start to it.
+        The matrix that leads from the start to it.
     objective_before, objective_after : float
         Sums of the priors. A tolerant hop adds ‖X − ZW‖²_F (Eq. 3), because there the residual changes.
     trace : array
@@ -195,7 +194,7 @@ def hop(
 
 @dataclass(frozen=True)
 class _Round:
-    """One walk from U = I: what it settled on, with features that are still there in their old place."""
+    """One walk from U = I and where it ended. Features of the start that are still there keep their place."""
 
     solution: Solution
     U: FloatArray

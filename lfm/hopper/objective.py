@@ -1,6 +1,6 @@
 """g(U), kept up to date while columns of U are exchanged: every exchange is priced without scanning rows.
 
-Exchanging column k for candidate i, with a = U⁻¹u_i, replaces row j of W′ = U⁻¹W by W′_j − (a_j/a_k)W′_k
+Exchanging column k for candidate i, where a = U⁻¹u_i, replaces row j of W′ = U⁻¹W by W′_j − (a_j/a_k)W′_k
 and row k by W′_k/a_k. For the paper's prior all K·n prices follow from Ω = W′W′ᵀ and ΩU⁻¹u, both kept by
 rank-one updates (App. B with erratum E5): O(nK + K²) per exchange. Other priors on features are priced on
 the few ratios that occur. Owns the arithmetic; where to go is the business of `lfm.hopper.hop`.

@@ -31,15 +31,15 @@ def _bases(
 ) -> tuple[IntArray, IntArray, int]:
     """Every basis whose columns cost at most `limit`: (bases (m, K), determinants (m,), m).
 
-    The tableau (spoilt) must stand at a cheapest basis. m is −1 where there are more than max_bases, or a
-    determinant above `largest`.
+    The tableau must stand at a cheapest basis; it is overwritten. m is −1 where there are more than
+    max_bases, or a determinant above `largest`.
     """
     K, n = minors.shape
     found = np.empty((max_bases, K), dtype=np.int64)
     determinants = np.empty(max_bases, dtype=np.int64)
     # The sets of columns met so far, as bits, and a hash table of where they stand.
     bits, slots = _empty_table(n // 63 + 1, max_bases)
-    # The way back: which column was exchanged for which, and how far its neighbours had been looked at.
+    # To go back: which column was exchanged for which, and how many of its neighbours had been looked at.
     way_k = np.zeros(max_bases, dtype=np.int64)
     way_old = np.zeros(max_bases, dtype=np.int64)
     cursor = np.zeros(max_bases + 1, dtype=np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lfm.arrays import FloatArray
 from lfm.checks import check_real
-from lfm.equivalence.candidates import Candidates, enumerate_candidates
+from lfm.equivalence.candidates import enumerate_candidates
 from lfm.hopper.hop import Hop, hop
 from lfm.priors import Prior
 from lfm.solution import Solution
@@ -23,7 +23,6 @@ def hop_tolerantly(
     *,
     X: ArrayLike,
     priors: Sequence[Prior],
-    candidates: Candidates | None = None,
     rng: np.random.Generator | None = None,
     residual_tolerance: float = HOPPER.residual_tolerance,
 ) -> Hop:
@@ -41,8 +40,6 @@ def hop_tolerantly(
         The data.
     priors : sequence of Prior
         What makes a solution better. Their prices add up, and are weighed against ‖X − ZW‖².
-    candidates : Candidates, optional
-        Those of the strict hop. Default: all strict ones.
     rng : numpy.random.Generator, optional
         Source of the randomness. Default: a fixed seed, so that the same call gives the same answer.
     residual_tolerance : float, default 0.01
@@ -56,7 +53,7 @@ def hop_tolerantly(
     Raises
     ------
     RankDeficientError
-        Where Z has rank below K and candidates are not given.
+        Where Z has rank below K.
     InvalidInputError
         Where an argument is out of its range.
 
@@ -77,9 +74,7 @@ def hop_tolerantly(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     data = check_real("X", X)
-    best = hop(
-        solution, priors=priors, candidates=candidates, rng=rng, X=data, residual_tolerance=residual_tolerance
-    )
+    best = hop(solution, priors=priors, rng=rng, X=data, residual_tolerance=residual_tolerance)
     lowest = _objective(best.solution, data, priors)
     for most in sorted({int(share * solution.N) for share in HOPPER.tolerances} - {0}):
         near = enumerate_candidates(solution.Z, max_nonbinarity=most, max_nodes=HOPPER.tolerant_nodes)

@@ -48,7 +48,7 @@ def _draw(changes: FloatArray, beta: float, uniform: float) -> tuple[int, int, f
 
 
 class Walk:
-    """An objective on its way, and the best of what it has visited.
+    """A walk from one equivalent solution to the next, and the best of those that it has visited.
 
     Among states no worse than the start, a smaller lattice index counts before a smaller objective if
     `unimodular`: a larger index means that Z uses only part of the lattice.

@@ -35,7 +35,8 @@ def search_varying(
     """The fit of at most `most` features whose activations vary by `drift` (None: as measured).
 
     It begins with the features that describe the edges most briefly, takes in every other type of edge that
-    gains, and leaves out every feature that does not.
+    gains, exchanges features that switch together for their sums and differences where that gains, and leaves
+    out every feature that does not.
     """
     steady = ~is_transition(segments)
     kept = segments.only(steady)
@@ -59,6 +60,7 @@ def search_varying(
     of_segment = np.full(len(steady), -1)
     of_segment[steady] = types.of_segment
     found = _grown(segments, found, types.vector * turn, of_segment, free, variation, price=price, most=most)
+    found = _exchanged(segments, found, toward, variation, price=price)
     found = _pruned(segments, found, variation, price=price)
     found = min(
         found,
@@ -106,6 +108,35 @@ def _grown(
             found = tried
         else:
             failures += 1
+    return found
+
+
+def _exchanged(
+    segments: Segments, found: _Tracked, toward: FloatArray, variation: Variation, *, price: float
+) -> _Tracked:
+    """The fit with features that mostly switch together with another one replaced, where the evidence gains.
+
+    By their sum with that one if both go on or off, by their difference if one goes on while the other goes
+    off, turned `toward` (r,). A slow cooker can be seen as a towel rail and something more that switch in one
+    row, a television as a computer that goes on while something goes off: most edges are explained either
+    way, and the evidence of the whole record decides.
+    """
+    fit = found.fit
+    change = np.diff(fit.Z.astype(np.int64), axis=0)[segments.follows[1:]]
+    up, down = (change > 0).astype(np.int64), (change < 0).astype(np.int64)
+    switches = np.count_nonzero(change, axis=0)
+    pairs = []
+    for sign, together in ((1.0, up.T @ up + down.T @ down), (-1.0, up.T @ down + down.T @ up)):
+        mostly = (together >= 2) & (2 * together > switches) & ~np.eye(len(switches), dtype=bool)
+        pairs += [(together[i, j] / switches[j], i, j, sign) for i, j in np.argwhere(mostly).tolist()]
+    for _, i, j, sign in sorted(pairs, reverse=True):
+        G, level = fit.G.copy(), fit.level
+        G[j] += sign * G[i]
+        if G[j] @ toward < 0:
+            G[j], level = -G[j], level + fit.G[j]
+        tried = _alternate(segments, G, level, variation, price=price, max_iter=0)
+        if tried.fit.objective < fit.objective:
+            return _exchanged(segments, tried, toward, variation, price=price)
     return found
 
 

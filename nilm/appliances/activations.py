@@ -1,16 +1,16 @@
 """Runs of an appliance in time: from a column of zeros and ones to activations, in NILMTK's words.
 
 Owns merging and minimum durations, and the rounding that lets energies add up exactly. What a row stands for,
-and what a gap is, is `nilm.timeline`: no activation crosses a gap. Off rows that merging took in add duration
-to an activation, and the energy that they have, which is none.
+and what a gap is, is `nilm.timeline`: no activation crosses a gap. Off rows between two runs that were merged
+add to the activation's duration, but not to its energy.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray
 from nilm.errors import OptionError
 from nilm.results import Activation
 from nilm.timeline import DAY_S, J_PER_KWH, TimeArray, ends, gaps_before
@@ -40,7 +40,7 @@ def energy_kwh(power_w: FloatArray, duration_s: ArrayLike) -> float:
 def _running_kwh(power_w: FloatArray, duration_s: ArrayLike) -> FloatArray:
     """(N + 1,) the rounded energy of the first n rows.
 
-    Differences of rounded running totals are rounded, and their sum is the total, whatever lies between.
+    The energy of a run is a difference of two of them: so runs add up to the rounded total exactly.
     """
     joules = np.cumsum(np.asarray(power_w, dtype=np.float64) * np.asarray(duration_s, dtype=np.float64))
     return np.round(np.concatenate([[0.0], joules]) / J_PER_KWH, ENERGY_DECIMALS)
@@ -97,8 +97,8 @@ def _mean_known(sure: FloatArray) -> float | None:
 
 
 def _merged_runs(
-    column: NDArray[np.bool_],
-    gaps: NDArray[np.bool_],
+    column: BoolArray,
+    gaps: BoolArray,
     start: TimeArray,
     end: TimeArray,
     min_off_s: float,

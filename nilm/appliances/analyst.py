@@ -28,7 +28,7 @@ _Values = dict[tuple[str, str], Any]  # (field, appliance_id) → its new value,
 
 @dataclass(frozen=True)
 class Edit:
-    """One value of the file that changed; None stands for "not there"."""
+    """One value of the file that changed; None where there was or is no value."""
 
     field: str  # "names", "wrong_names", "merged" or "not_parts"
     appliance_id: str

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.appliances.activations import (
     ActivationOptions,
     activations_per_day,
@@ -40,7 +39,7 @@ class Load:
     """
 
     current_a: FloatArray  # (D,)
-    on: NDArray[np.uint8]  # (N,)
+    on: BinaryArray  # (N,)
     kind: str
     active_w: float  # to the milliwatt
     rms_a: float
@@ -153,9 +152,9 @@ def name_loads(
 ) -> list[Name]:
     """The name of each load, distinct within the week.
 
-    What an earlier week called it (`before`, by appliance id) stays, so that a table over many weeks has one
-    name for it: a submeter's name unless another has it now, a description as long as kind and watts are what
-    it says.
+    The name of an earlier week (`before`, by appliance id) stays, so that a table over many weeks has one
+    name for each appliance: a submeter's name, unless another appliance has it now; a description, as long as
+    it still fits the kind and the watts.
     """
     given = {match.name for match in submeters if match is not None}
     given |= {analyst.names[i] for i in appliance_ids if i in analyst.names}

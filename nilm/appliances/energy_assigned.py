@@ -5,19 +5,19 @@ for it,
 
     acc = 1 − Σ_t Σ_c |ŷ_c(t) − y_c(t)| / (2 Σ_t Σ_c |y_c(t)|).
 
-1 is a perfect answer and 0.5 an empty one; below that, silence would have been better. Nobody can tell from
-the mains whose watts never go away, so the floor of every channel is taken out, and all floors together are
-one channel of their own, `standby`. What was found is divided in the same way.
+1 is a perfect answer and 0.5 an empty one; below that, silence would have been better. Watts that
+never go away cannot be assigned from the mains, so the floor of every channel is taken out, and all floors
+together are one channel of their own, `standby`. What was found is divided in the same way.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from lfm.arrays import FloatArray
+from lfm.arrays import FloatArray, IntArray
 from nilm.appliances.thresholds import APPLIANCES
 from nilm.errors import OptionError
 
@@ -32,7 +32,7 @@ class EnergyAssigned:
     n_large_features: int  # of them, those with over 1% of the energy
     n_large_channels: int  # true channels with over 1% of the energy, standby aside
     left_over: float  # Σ|truth − found| of the house's total, over Σ|truth|
-    channel: NDArray[np.int64]  # (K,) the channel that each feature overlaps most; C + 1 is none
+    channel: IntArray  # (K,) the channel that each feature overlaps most; C + 1 for no channel
 
 
 class Divided(NamedTuple):
@@ -80,7 +80,7 @@ def energy_rightly_assigned(
     pairs = zip(*linear_sum_assignment(-overlap), strict=True)
     matched = np.array([(k, c) for k, c in pairs if overlap[k, c] > 0], dtype=np.int64).reshape(-1, 2)
 
-    def accuracy(feature: NDArray[np.int64], channel: NDArray[np.int64]) -> float:
+    def accuracy(feature: IntArray, channel: IntArray) -> float:
         given = np.zeros_like(channels)
         given[:, standby] = features.standby_w
         np.add.at(given.T, channel, features.above_w.T[feature])

@@ -8,9 +8,8 @@ loads with one waveform, of which only one has something that begins to turn. Th
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from nilm.appliances.thresholds import APPLIANCES
 
 
@@ -27,7 +26,7 @@ class Start(NamedTuple):
 
 
 def start_apart(one: Start | None, other: Start | None) -> bool:
-    """Whether two loads start so differently that they are two: a motor, and something that is none.
+    """Whether two loads start so differently that they are two: one is a motor, and the other is not.
 
     Had the runs of two loads been confused with each other, both would start alike.
     """
@@ -38,7 +37,7 @@ def start_apart(one: Start | None, other: Start | None) -> bool:
 
 
 def starts_of(
-    Z: NDArray[np.uint8], gap_before: NDArray[np.bool_], inrush: FloatArray, inrush_s: FloatArray
+    Z: BinaryArray, gap_before: BoolArray, inrush: FloatArray, inrush_s: FloatArray
 ) -> list[Start | None]:
     """How each column of Z (N, K) starts; None where too few starts were seen.
 

@@ -1,18 +1,18 @@
 """Machines with parts: a feature that is on only while another is, as a suggestion with its evidence.
 
-Owns the decision when a PDC2 (Theorem 4) is evidence of a machine and when it is luck; a wrong reading or two
-that breaks the condition does not break the machine. The suggestion can be undone:
+Owns the decision when a PDC2 (Theorem 4) is evidence of a machine and when it is luck; one or two
+wrong readings that break the condition do not rule a machine out. The suggestion can be undone:
 `nilm.appliances.analyst.ungroup`.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
 from lfm import runs_of_ones
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from nilm.appliances.naming import duration_words
 from nilm.appliances.thresholds import APPLIANCES
 
@@ -28,16 +28,16 @@ class PartOf:
     outside_s: float  # of these, seconds in which the host is off
     host_share: float  # share of all the time in which the host is on
     chance: float  # how likely it is that so many of unrelated uses all fell into the host's
-    by_analyst: bool = False  # an analyst said so, whatever the data say
+    by_analyst: bool = False  # an analyst said so; the data were not asked
 
 
 def likely_parts(Z: ArrayLike, gap_before: ArrayLike, duration_s: FloatArray) -> list[PartOf]:
     """The likely parts in Z (N, K), at most one host for each; a part is never itself a host.
 
     Rows stand for `duration_s` (N,) seconds. A feature i is suggested as a part of j where i is on only while
-    j is (but for `most_outside` of its time), j is off some of the time (an always-on level hosts everything
-    and says nothing), the two differ, and chance alone, times the number of pairs, is at most `most_chance`.
-    Of several hosts the one that is on least is the machine.
+    j is (but for `most_outside` of its time), j is off some of the time (everything runs while the always-on
+    level does, which says nothing), the two differ, and chance alone, times the number of pairs, is at most
+    `most_chance`. Of several hosts the one that is on least is the machine.
     """
     Z = np.asarray(Z, dtype=np.uint8)
     gaps = np.asarray(gap_before, dtype=bool)
@@ -86,6 +86,6 @@ def _chance_words(chance: float) -> str:
     return f"about 1 in {float(f'{1 / chance:.2g}'):,.0f}"
 
 
-def _runs_touched(column: NDArray[np.uint8], by: NDArray[np.uint8], gaps: NDArray[np.bool_]) -> int:
+def _runs_touched(column: BinaryArray, by: BinaryArray, gaps: BoolArray) -> int:
     """How many runs of ones in `column` have a row in which `by` is on too."""
     return sum(bool(by[first:end].any()) for first, end in runs_of_ones(column, gaps))

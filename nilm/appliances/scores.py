@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm import hamming_error
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from nilm.appliances.energy_assigned import energy_rightly_assigned
 from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import sizes
@@ -37,10 +37,10 @@ class Truth:
     """What a simulated house really did on the rows of a week."""
 
     names: tuple[str, ...]  # (K,)
-    Z: NDArray[np.uint8]  # (N, K)
+    Z: BinaryArray  # (N, K)
     power_w: FloatArray  # (N, K) watts, drift and all; 0 where off
-    known: NDArray[np.bool_]  # (N,) rows for which the truth has an entry
-    machines: tuple[str, ...] = ()  # (K,) what is plugged in, parts of it alike; empty: each by itself
+    known: BoolArray  # (N,) rows for which the truth has an entry
+    machines: tuple[str, ...] = ()  # (K,) the machine of each load; empty: every load is one
 
     @property
     def machine_w(self) -> FloatArray:
@@ -53,7 +53,7 @@ class Estimate:
     """A solution to score, in the order of its features."""
 
     appliance_ids: tuple[str, ...]
-    Z: NDArray[np.uint8]  # (N, K)
+    Z: BinaryArray  # (N, K)
     watts: FloatArray  # (K,)
     amplitude: FloatArray | None = None  # (N, V) of the last features, which vary, in units of their watts
 
@@ -222,8 +222,8 @@ def _score(
     y: FloatArray,
     y_hat: FloatArray,
     *,
-    true_on: NDArray[np.bool_],
-    on: NDArray[np.bool_],
+    true_on: BoolArray,
+    on: BoolArray,
     duration_s: FloatArray,
 ) -> ApplianceScore:
     difference = y_hat - y

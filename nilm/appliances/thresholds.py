@@ -100,14 +100,14 @@ class ApplianceThresholds(NamedTuple):
     """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
     hand."""
     part_of_time: float = 0.6
-    """An appliance that runs for a larger share of the time does not say when something is left over.
+    """An appliance that runs for a larger share of the time tells nothing of when something is left over.
     Origin: set by hand."""
     lift: float = 1.5
     """An appliance goes together with what is left over where the share of it that falls into the
     appliance's runs is this many times their share of the time. Origin: set by hand."""
     moments: float = 0.02
-    """What is left over lies in moments where at most this share of the readings holds most of it. Origin:
-    set by hand; about as many readings hold a switch."""
+    """What is left over is said to come in moments where at most this share of the readings holds most of
+    it. Origin: set by hand; about as many readings hold a switch."""
     smoothed_readings: int = 5
     """Readings in the running median that leaves out switches. Origin: a switch falls into one or two."""
     not_there: float = 0.2

@@ -8,7 +8,7 @@ content. What the numbers mean to an analyst is for `nilm.appliances.build`.
 import io
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lfm import Correction, CorrectionKind, Hop, Identifiability, LfmError, Pdc, Solution
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
 from nilm.disaggregate.run_evidence import Runs
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, canonical_json, read_npz, write_bytes
@@ -69,8 +69,8 @@ class Factorised:
     """
 
     baseline: Solution
-    row: NDArray[np.int64]
-    in_fit: NDArray[np.bool_]
+    row: IntArray
+    in_fit: BoolArray
     interval_s: float
     estimator: str
     seed: int
@@ -86,13 +86,6 @@ class Factorised:
     def n_varying(self) -> int:
         """How many of the last features vary."""
         return 0 if self.amplitude is None else self.amplitude.shape[1]
-
-    def switched(self) -> "Factorised":
-        """The features that are on or off; itself where no feature varies."""
-        if self.amplitude is None:
-            return self
-        n = self.baseline.K - self.n_varying
-        return replace(self, baseline=Solution(self.baseline.Z[:, :n], self.baseline.W[:n]), amplitude=None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,7 +170,7 @@ class Disaggregation(Factorised):
         return sure
 
 
-def sizes(Z: NDArray[np.uint8], amplitude: FloatArray | None) -> FloatArray:
+def sizes(Z: BinaryArray, amplitude: FloatArray | None) -> FloatArray:
     """Z (M, K) as floats, its last V columns the `amplitude` (M, V) unless that is None."""
     size = Z.astype(np.float64)
     if amplitude is not None:
@@ -206,7 +199,7 @@ def save_solution(path: Path, found: Factorised) -> None:
 
 
 def load_factorised(path: Path) -> Factorised:
-    """The estimator's part of the record in a file; InputFileError if it is missing or is none."""
+    """The estimator's part of the record in a file; InputFileError if it is missing or of another form."""
     arrays, header = _read(path)
     try:
         return Factorised(**_estimate(arrays, header))
@@ -215,7 +208,7 @@ def load_factorised(path: Path) -> Factorised:
 
 
 def load_disaggregation(path: Path) -> Disaggregation:
-    """The hopped record in a file; InputFileError if it is missing or is none."""
+    """The hopped record in a file; InputFileError if it is missing or of another form."""
     arrays, header = _read(path)
     try:
         own = header["hop"]

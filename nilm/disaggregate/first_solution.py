@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from lfm.arrays import FloatArray
+from nilm.choices import SHAPES
 from nilm.disaggregate.estimate import (
-    SHAPES,
     Callback,
     fit_estimator,
     independent,
-    with_misfits_decoded,
     without_traces,
 )
 from nilm.disaggregate.house_priors import StateEvidence
+from nilm.disaggregate.repairs.misfits import with_misfits_decoded
+from nilm.disaggregate.repairs.variants import with_variants_joined
 from nilm.disaggregate.sun.feed_in import consumes_when_off, without_sunshine
 from nilm.disaggregate.sun.generator import Generator
 from nilm.disaggregate.varying import vary
@@ -55,7 +56,8 @@ def solve(
     solution = independent(merge_twins(solution, X, tolerance=HOUSE.twins, slack=HOUSE.twins_slack), notes)
     solution = with_misfits_decoded(solution, X)
     if how.estimator == "switching":
-        solution = independent(separate_siblings(solution, X, gap_before=gaps), notes)
+        solution = separate_siblings(solution, X, gap_before=gaps)
+        solution = independent(with_variants_joined(solution, X, gaps, notes), notes)
     return solution
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from lfm import (
@@ -20,11 +19,11 @@ from lfm import (
     enumerate_candidates,
     find_signal,
 )
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from lfm.threads import one_thread
+from nilm.choices import SHAPES
 from nilm.disaggregate.confidence import judge_features
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised, sizes
-from nilm.disaggregate.estimate import SHAPES
 from nilm.disaggregate.evidence import Fit
 from nilm.disaggregate.first_solution import share_left_over
 from nilm.disaggregate.house_priors import Setting, feeds_in, most_plausible
@@ -50,7 +49,7 @@ def hop_house(
     current: FloatArray,
     voltage: FloatArray,
     *,
-    gap_before: NDArray[np.bool_],
+    gap_before: BoolArray,
     duration_s: FloatArray | None = None,
     prior: str = "house",
     seed: int = 0,
@@ -68,94 +67,119 @@ def hop_house(
     choice less plausible than the start, the hop is made again by that evidence: a right answer stays.
     """
     check_prior(prior)
-    whole, amplitude, generator = factorised, factorised.amplitude, factorised.feeds_in
-    whole_current = current
-    if amplitude is not None:  # what is left is on or off, and most likely consumes
-        current = current.copy()
-        current[whole.row] -= amplitude @ whole.baseline.W[-amplitude.shape[1] :]
-        left = current[whole.row], per_row(voltage, whole.row), gaps_of_rows(whole.row, gap_before)
-        generator = generator and feeds_in(*left)
-        factorised = whole.switched()
-    fitted = factorised.in_fit
+    amplitude, fitted = factorised.amplitude, factorised.in_fit
+    switched, left_a, feeding = _what_switches(factorised, current, voltage, gap_before)
     rows = factorised.row[fitted]
-    mean_v = per_row(voltage, rows).mean(axis=0)
-    gaps = gaps_of_rows(rows, gap_before)
-    X = at_steady_voltage(current[rows], per_row(voltage, rows), gaps)
-    baseline = Solution(factorised.baseline.Z[fitted], factorised.baseline.W)
-    sun = amplitude is not None and whole.feeds_in
+    gaps, V = gaps_of_rows(rows, gap_before), per_row(voltage, rows)
+    mean_v = V.mean(axis=0)
+    X = at_steady_voltage(left_a[rows], V, gaps)
+    start = Solution(switched.Z[fitted], switched.W)
+    sun = amplitude is not None and factorised.feeds_in
     # Sources taken apart by their sizes have very many equivalents; a budget keeps a week within seconds.
     budget = {"max_nodes": HOUSE.nodes_beside_varying} if amplitude is not None and not sun else {}
     tolerant = amplitude is None and factorised.estimator not in DECODED_IN_TIME
-    strict = None if tolerant else enumerate_candidates(baseline.Z, **budget)
     notes = list(factorised.notes)
     found, words = most_plausible(
-        baseline,
+        start,
         X,
         prior,
-        Setting(gaps, mean_v, feeds_in=generator, in_the_sun=sun),
-        strict=strict,
+        Setting(gaps, mean_v, feeds_in=feeding, in_the_sun=sun),
+        strict=None if tolerant else enumerate_candidates(start.Z, **budget),
         rng=np.random.default_rng(seed),
         notes=notes,
     )
-    repaired = _after_repair(baseline, found.solution, X, gaps, mean_v) if tolerant else {}
+    repaired = _after_repair(start, found.solution, X, gaps, mean_v) if tolerant else {}
     notes.extend(repaired.get("notes", ()))
     if not found.complete:
         notes.append("The search for equivalent explanations ended at its budget; there may be more.")
-    # A row that was decoded afterwards has the state of some row of the fit, and keeps its company.
-    Z = found.solution.Z[rows_with_state(baseline.Z, factorised.baseline.Z)]
-    Z[fitted] = found.solution.Z  # rows of one state may differ after a repair
-    W = found.solution.W
-    if amplitude is not None:
-        varying = whole.baseline.W[-amplitude.shape[1] :]
-        Z = np.column_stack([Z, whole.baseline.Z[:, -amplitude.shape[1] :]])
-        W = np.vstack([_consuming(W, varying[-1], mean_v) if sun else W, varying])
-    whole_hop = _with_varying(found, Solution(Z, W))
-    watts = W @ mean_v / len(mean_v)
-    left_a = X - Z[fitted, : found.solution.K] @ W[: found.solution.K]
-    left_w = np.full(len(fitted), np.nan)
-    left_w[fitted] = left_a @ mean_v / len(mean_v)
-    judged = judge_features(
-        Fit(
-            residual_a=left_a,
-            sizes=sizes(Z, amplitude)[fitted],
-            W=W,
-            watts=watts,
-            support=whole_hop.support,
-            voltage_v=mean_v,
-            gap_before=gaps,
-            duration_s=row_durations(duration_s, whole.interval_s, len(current))[rows],
-            n_varying=whole.n_varying,
-            left_over=repaired.get("left_over", whole.left_over),
-            feeds_in=whole.feeds_in,
-            as_shapes=whole.estimator == SHAPES,
-        )
+    hop = _with_varying(found, _in_all_rows(found.solution, factorised, switched.Z, mean_v))
+    Z, W = hop.solution.Z, hop.solution.W
+    n = found.solution.K  # those that vary have no residual of their own: they were taken off `current`
+    fit = Fit(
+        residual_a=X - Z[fitted, :n] @ W[:n],
+        sizes=sizes(Z, amplitude)[fitted],
+        W=W,
+        watts=W @ mean_v / len(mean_v),
+        support=hop.support,
+        voltage_v=mean_v,
+        gap_before=gaps,
+        duration_s=row_durations(duration_s, factorised.interval_s, len(current))[rows],
+        n_varying=factorised.n_varying,
+        left_over=repaired.get("left_over", factorised.left_over),
+        feeds_in=factorised.feeds_in,
+        as_shapes=factorised.estimator == SHAPES,
     )
-    gives = np.zeros(len(watts), bool) if whole.feeds_in else _gives_power(W, mean_v)
-    if gives.any():
-        notes.append(GIVES_WORDS.format(float(watts[gives].min())))
-    seen_in_fit = whole_current[rows]
-    before, after = (
-        float(np.linalg.norm(seen_in_fit - (sizes(s.Z, amplitude) @ s.W)[fitted]))
-        for s in (whole.baseline, whole_hop.solution)
-    )
+    judged = _judged(fit, factorised, notes)
     return Disaggregation(
-        **vars(whole) | repaired | {"notes": tuple(notes)},
-        hop=whole_hop,
+        **vars(factorised) | repaired | {"notes": tuple(notes)},
+        **judged,
+        **_residuals(factorised, hop.solution, current[rows]),
+        hop=hop,
         diagnosis=diagnose(found.solution.Z, found.solution.W, **budget),
-        watts=watts,
-        evidence=judged.evidence,
-        sure=np.where(gives, 0.0, judged.sure),
-        runs=judged.runs.among(np.flatnonzero(fitted)),
-        left_w=left_w,
         priors=words,
-        residual_before=before,
-        residual_after=after,
-        relative_residual=after / max(float(np.linalg.norm(seen_in_fit)), np.finfo(float).tiny),
     )
+
+
+def _judged(fit: Fit, whole: Factorised, notes: list[str]) -> dict[str, Any]:
+    """What the record says of each feature (watts, how sure it is), and of what nothing explains."""
+    judged = judge_features(fit)
+    gives = np.zeros(len(fit.watts), bool) if whole.feeds_in else _gives_power(fit.W, fit.voltage_v)
+    if gives.any():
+        notes.append(GIVES_WORDS.format(float(fit.watts[gives].min())))
+    left_w = np.full(len(whole.row), np.nan)
+    left_w[whole.in_fit] = fit.residual_a @ fit.voltage_v / len(fit.voltage_v)
+    return {
+        "watts": fit.watts,
+        "evidence": judged.evidence,
+        "sure": np.where(gives, 0.0, judged.sure),
+        "runs": judged.runs.among(np.flatnonzero(whole.in_fit)),
+        "left_w": left_w,
+    }
+
+
+def _residuals(whole: Factorised, solution: Solution, seen: FloatArray) -> dict[str, Any]:
+    """What baseline and `solution` leave of the current `seen` (N, D) in the rows of the fit."""
+    before, after = (
+        float(np.linalg.norm(seen - (sizes(s.Z, whole.amplitude) @ s.W)[whole.in_fit]))
+        for s in (whole.baseline, solution)
+    )
+    relative = after / max(float(np.linalg.norm(seen)), np.finfo(float).tiny)
+    return {"residual_before": before, "residual_after": after, "relative_residual": relative}
+
+
+def _what_switches(
+    whole: Factorised, current: FloatArray, voltage: FloatArray, gap_before: BoolArray
+) -> tuple[Solution, FloatArray, bool]:
+    """The features that are on or off, the current that is left to them (N, D), and whether it feeds in."""
+    if whole.amplitude is None:
+        return whole.baseline, current, whole.feeds_in
+    n = whole.baseline.K - whole.n_varying
+    left = current.copy()
+    left[whole.row] -= whole.amplitude @ whole.baseline.W[n:]
+    # What is left most likely consumes, also in a house with a generator.
+    feeding = whole.feeds_in and feeds_in(
+        left[whole.row], per_row(voltage, whole.row), gaps_of_rows(whole.row, gap_before)
+    )
+    return Solution(whole.baseline.Z[:, :n], whole.baseline.W[:n]), left, feeding
+
+
+def _in_all_rows(found: Solution, whole: Factorised, states: BinaryArray, mean_v: FloatArray) -> Solution:
+    """The hopped features in all rows, and those that vary, last.
+
+    `states` (M, K) are those of the estimate. A row that was decoded after the fit had the state of some row
+    of the fit, and gets that row's new state.
+    """
+    Z = found.Z[rows_with_state(states[whole.in_fit], states)]
+    Z[whole.in_fit] = found.Z  # rows of one state may differ after a repair
+    if whole.amplitude is None:
+        return Solution(Z, found.W)
+    varying = whole.baseline.W[-whole.n_varying :]
+    W = _consuming(found.W, varying[-1], mean_v) if whole.feeds_in else found.W
+    return Solution(np.column_stack([Z, whole.baseline.Z[:, -whole.n_varying :]]), np.vstack([W, varying]))
 
 
 def _after_repair(
-    start: Solution, found: Solution, X: FloatArray, gaps: NDArray[np.bool_], mean_v: FloatArray
+    start: Solution, found: Solution, X: FloatArray, gaps: BoolArray, mean_v: FloatArray
 ) -> dict[str, Any]:
     """What a tolerant hop changed in the record beside Z and W: nothing where it kept the product ZW."""
     before_a, after_a = start.residual(X), found.residual(X)
@@ -192,7 +216,7 @@ def _with_varying(found: Hop, solution: Solution) -> Hop:
     )
 
 
-def _gives_power(W: FloatArray, voltage_v: FloatArray) -> NDArray[np.bool_]:
+def _gives_power(W: FloatArray, voltage_v: FloatArray) -> BoolArray:
     """(K,) which waveforms W (K, D) feed in, by more than a reactive current does that is slightly off."""
     apparent = np.linalg.norm(W, axis=1) * np.linalg.norm(voltage_v)
     return np.asarray(W @ voltage_v < -HOUSE.reactive * apparent)

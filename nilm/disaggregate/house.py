@@ -4,20 +4,30 @@ Owns the choice of estimator and what happens to rows that are unfit for a fit. 
 `nilm.disaggregate.steps` does the same from file to file.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lfm import Solution, at_noise_floor, find_signal
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
+from nilm.choices import SHAPES
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
-from nilm.disaggregate.estimate import SHAPES, Callback, warmer
-from nilm.disaggregate.first_solution import EstimatorChoice, explain, fewer, share_left_over, solve_beside
+from nilm.disaggregate.estimate import Callback, warmer
+from nilm.disaggregate.first_solution import (
+    EstimatorChoice,
+    Explained,
+    explain,
+    fewer,
+    share_left_over,
+    solve_beside,
+)
 from nilm.disaggregate.hopping import hop_house
 from nilm.disaggregate.house_priors import feeds_in
 from nilm.disaggregate.sun.feed_in import completed, first_amplitude, with_generator
-from nilm.disaggregate.sun.generator import find_generator
+from nilm.disaggregate.sun.generator import Generator, find_generator
 from nilm.disaggregate.unfit_rows import states_of_unfit
 from nilm.disaggregate.voltage_response import at_steady_voltage, check_cycles, per_row
 from nilm.errors import NothingUsableError
@@ -36,6 +46,15 @@ UNSEEN_WORDS = (
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
 NO_WARM_START = "The appliances of the week before were not tried."
+TOO_FEW_ROWS = (
+    "{} of {} rows are fit for use; at least {} are needed: the quality of the week says why rows were left "
+    "out"
+)
+ASKED_FOR_MORE = "{} appliances were asked for; the data holds {} that can be told apart."
+FEEDING_WORDS = (
+    "Power flows out of the house at times: a generator (solar panels) is among the appliances, and its "
+    "negative watts are meant."
+)
 
 
 def disaggregate(
@@ -123,12 +142,28 @@ def disaggregate(
     )
 
 
+class _Found(NamedTuple):
+    """What explains the rows of the fit."""
+
+    estimator: str
+    X: FloatArray  # (N, D) the rows at steady voltage, and without what a generator feeds in
+    solution: Solution  # what is on or off
+    amplitude: FloatArray  # (N, V) of what varies; V is often 0, and always beside a generator
+    shapes: FloatArray  # (V, D)
+    fed_in: FloatArray | None = None  # (N,) amplitude of the generator
+
+    @property
+    def explained(self) -> FloatArray:
+        """(N, D) the part of X that is explained."""
+        return np.asarray(self.solution.product() + self.amplitude @ self.shapes)
+
+
 @one_thread
 def factorise(
     current: FloatArray,
     voltage: FloatArray,
     *,
-    gap_before: NDArray[np.bool_],
+    gap_before: BoolArray,
     duration_s: FloatArray | None = None,
     interval_s: float = 120,
     components: int | str = "auto",
@@ -139,90 +174,101 @@ def factorise(
     callback: Callback | None = None,
 ) -> Factorised:
     """The estimator's solution for current (N, D) with voltage (D,) or (N, D); see `disaggregate`."""
-    name = check_estimator(estimator)
     check_components(components)
+    choice = EstimatorChoice(check_estimator(estimator), components, seed, callback)
     finite = np.isfinite(current).all(axis=1)
-    fit_for_use = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
-    use: NDArray[np.bool_] = np.logical_and(finite, fit_for_use)
+    wanted = np.ones(len(current), bool) if fit_for_use is None else np.asarray(fit_for_use, bool)
+    use: BoolArray = np.logical_and(finite, wanted)
     fit_rows = np.flatnonzero(use)
     if len(fit_rows) < HOUSE.fewest_rows:
-        raise NothingUsableError(
-            f"{len(fit_rows)} of {len(current)} rows are fit for use; at least {HOUSE.fewest_rows} are "
-            "needed: the quality of the week says why rows were left out"
-        )
-    notes: list[str] = []
-    gaps = gaps_of_rows(fit_rows, gap_before)
-    X, V = current[fit_rows], per_row(voltage, fit_rows)
-    feeding = feeds_in(X, V, gaps)
+        raise NothingUsableError(TOO_FEW_ROWS.format(len(fit_rows), len(current), HOUSE.fewest_rows))
+    X, V, gaps = current[fit_rows], per_row(voltage, fit_rows), gaps_of_rows(fit_rows, gap_before)
     mean_v = V.mean(axis=0)
+    notes: list[str] = []
+    feeding = feeds_in(X, V, gaps)
     sun = find_generator(X, mean_v, gaps, interval_s=interval_s) if feeding else None
-    how = EstimatorChoice(name, components, seed, callback)
-    if sun is not None:  # beside it appliances are on or off
-        name = "switching" if name in ("auto", SHAPES) else name
-        how = EstimatorChoice(name, fewer(components), seed, callback)
-    amplitude: FloatArray | None = None
-    shapes = np.zeros((0, X.shape[1]))
     if sun is None:
-        X = at_steady_voltage(X, V, gaps)
         length = row_durations(duration_s, interval_s, len(current))[fit_rows]
-        first = explain(X, gaps, mean_v, how, notes, duration_s=length, feeds_in=feeding)
-        name, solution, amplitude, shapes = first.estimator, first.solution, first.amplitude, first.shapes
-        if warm_start is not None and amplitude is None:
-            solution = warmer(solution, X, warm_start, notes)
+        steady = at_steady_voltage(X, V, gaps)
+        first = explain(steady, gaps, mean_v, choice, notes, duration_s=length, feeds_in=feeding)
+        found = _kept_warm(first, steady, warm_start, notes)
     else:
-        amplitude = first_amplitude(X, sun, gaps)
-        loads = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        solution = solve_beside(sun, loads, gaps, how, notes)
-        solution, amplitude = completed(solution, X, sun)
-        X = at_steady_voltage(X - np.outer(amplitude, sun.shape), V, gaps)
-        unseen = sun.unseen_w > HOUSE.much_unseen_w
-        notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+        found = _explained_beside(sun, X, V, gaps, choice, notes)
         if warm_start is not None:
             notes.append(NO_WARM_START)
-    explained = solution.product()
-    if sun is None and amplitude is not None:
-        explained = explained + amplitude @ shapes
-    at_floor = at_noise_floor(X - explained, find_signal(X, gaps).noise)
-    left_over = share_left_over(X, explained, mean_v)
-    n_found = solution.K + (sun is not None) + len(shapes)
+    n_found = found.solution.K + (sun is not None) + len(found.shapes)
     if isinstance(components, int) and components > n_found:
-        notes.append(
-            f"{components} appliances were asked for; the data holds {n_found} that can be told apart."
-        )
+        notes.append(ASKED_FOR_MORE.format(components, n_found))
     if feeding:
-        notes.append(
-            "Power flows out of the house at times: a generator (solar panels) is among the appliances, and "
-            "its negative watts are meant."
-        )
-    unfit_rows = np.flatnonzero(finite & ~use)
-    free = sun.shape if sun is not None else None
-    same_state = (
-        np.full(len(unfit_rows), -1)  # a load that varies has no state that could be seen elsewhere
-        if len(shapes)
-        else states_of_unfit(solution, X, current[unfit_rows], free=free)
-    )
-    row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
-    Z = np.concatenate([solution.Z, solution.Z[same_state[same_state >= 0]]])
-    order = np.argsort(row)
-    row = row[order]
-    solution = Solution(Z[order], solution.W)
-    if sun is not None and amplitude is not None:
-        # A row that was left out of the fit had the sun of its neighbours.
-        solution, amplitude = with_generator(solution, sun.shape, np.interp(row, fit_rows, amplitude))
-    elif amplitude is not None:
-        solution = Solution(
-            np.column_stack([solution.Z, (amplitude != 0).astype(np.uint8)]), np.vstack([solution.W, shapes])
-        )
+        notes.append(FEEDING_WORDS)
+    row, solution, amplitude = _with_unfit(found, fit_rows, current, finite & ~use, sun)
+    explained = found.explained
     return Factorised(
         baseline=solution,
         row=row,
         in_fit=use[row],
         interval_s=float(interval_s),
-        estimator=name,
+        estimator=found.estimator,
         seed=seed,
-        at_noise_floor=at_floor,
+        at_noise_floor=at_noise_floor(found.X - explained, find_signal(found.X, gaps).noise),
         feeds_in=feeding,
         notes=tuple(notes),
         amplitude=amplitude,
-        left_over=left_over,
+        left_over=share_left_over(found.X, explained, mean_v),
     )
+
+
+def _kept_warm(first: Explained, X: FloatArray, warm_start: ArrayLike | None, notes: list[str]) -> _Found:
+    """The first solution of the rows X (N, D), or known waveforms in its place where they do as well."""
+    if first.amplitude is not None:
+        return _Found(first.estimator, X, first.solution, first.amplitude, first.shapes)
+    solution = first.solution if warm_start is None else warmer(first.solution, X, warm_start, notes)
+    return _Found(first.estimator, X, solution, np.zeros((len(X), 0)), first.shapes)
+
+
+def _explained_beside(
+    sun: Generator,
+    X: FloatArray,
+    V: FloatArray,
+    gaps: BoolArray,
+    choice: EstimatorChoice,
+    notes: list[str],
+) -> _Found:
+    """The rows explained beside a generator that varies: appliances are then on or off."""
+    name = "switching" if choice.estimator in ("auto", SHAPES) else choice.estimator
+    choice = choice._replace(estimator=name, components=fewer(choice.components))
+    fed_in = first_amplitude(X, sun, gaps)
+    loads = at_steady_voltage(X - np.outer(fed_in, sun.shape), V, gaps)
+    solution, fed_in = completed(solve_beside(sun, loads, gaps, choice, notes), X, sun)
+    unseen = sun.unseen_w > HOUSE.much_unseen_w
+    notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
+    X = at_steady_voltage(X - np.outer(fed_in, sun.shape), V, gaps)
+    return _Found(name, X, solution, np.zeros((len(X), 0)), np.zeros((0, X.shape[1])), fed_in)
+
+
+def _with_unfit(
+    found: _Found,
+    fit_rows: IntArray,
+    current: FloatArray,
+    unfit: BoolArray,
+    sun: Generator | None,
+) -> tuple[IntArray, Solution, FloatArray | None]:
+    """The rows of the fit and those left out of it that show a state seen in it: (rows, solution, amplitude).
+
+    Features that vary come last in the solution. A load that varies has no state that could be seen
+    elsewhere: beside such loads no row is added.
+    """
+    Z, W = found.solution.Z, found.solution.W
+    if len(found.shapes):
+        Z = np.column_stack([Z, (found.amplitude != 0).astype(np.uint8)])
+        return fit_rows, Solution(Z, np.vstack([W, found.shapes])), found.amplitude
+    unfit_rows = np.flatnonzero(unfit)
+    free = None if sun is None else sun.shape
+    same_state = states_of_unfit(found.solution, found.X, current[unfit_rows], free=free)
+    row = np.concatenate([fit_rows, unfit_rows[same_state >= 0]])
+    order = np.argsort(row)
+    row, Z = row[order], np.concatenate([Z, Z[same_state[same_state >= 0]]])[order]
+    if sun is None or found.fed_in is None:
+        return row, Solution(Z, W), None
+    # A row that was left out of the fit had the sun of its neighbours.
+    return row, *with_generator(Solution(Z, W), sun.shape, np.interp(row, fit_rows, found.fed_in))

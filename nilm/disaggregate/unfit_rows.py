@@ -5,16 +5,15 @@ Owns the comparison of a damaged row with the states of the fit. What is unfit i
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm import Solution
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, FloatArray, IntArray
 from nilm.thresholds import HOUSE
 
 
 def states_of_unfit(
     solution: Solution, X: FloatArray, unfit: FloatArray, *, free: FloatArray | None = None
-) -> NDArray[np.int64]:
+) -> IntArray:
     """For each row of `unfit` (n, D) a row of the fit X (N, D) that has its state; −1 where none is close.
 
     A row is compared with every state that the solution holds, on the samples away from its own peak; it has
@@ -42,7 +41,7 @@ def states_of_unfit(
     return found
 
 
-def rows_with_state(states: NDArray[np.uint8], wanted: NDArray[np.uint8]) -> NDArray[np.int64]:
+def rows_with_state(states: BinaryArray, wanted: BinaryArray) -> IntArray:
     """For each row of `wanted` (n, K) the first row of `states` (N, K) that equals it; each must occur."""
     first: dict[bytes, int] = {}
     for n, row in enumerate(np.ascontiguousarray(states)):

@@ -3,16 +3,16 @@
 A heater's current rises with the voltage, a power supply's falls, a motor's hardly moves. To first order a
 row x at the relative voltage 1 + ℓ is x̄ + ℓ·x̄M, with one matrix M that holds what each waveform does (a
 heater is a left eigenvector of value 1, a power supply of value −1). M is measured where nothing switches:
-between neighbouring rows Δx = Δℓ·xM. So no load needs to be known, and a switch that makes the street sag
-no longer looks like a change of everything that is on.
+between neighbouring rows Δx = Δℓ·xM. So no load needs to be known. A switch lowers the
+voltage for all other loads; with this taken away it no longer looks as if they had changed too.
 
 Owns the check of the currents and voltages that a caller hands in, too.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from nilm.errors import OptionError
 from nilm.thresholds import HOUSE
 
@@ -31,7 +31,7 @@ def check_cycles(current_a: ArrayLike, voltage_v: ArrayLike) -> tuple[FloatArray
     return current, voltage
 
 
-def at_steady_voltage(X: FloatArray, voltage: FloatArray, gap_before: NDArray[np.bool_]) -> FloatArray:
+def at_steady_voltage(X: FloatArray, voltage: FloatArray, gap_before: BoolArray) -> FloatArray:
     """X (N, D) amperes as at the mean RMS voltage; voltage (N, D) volts, gap_before (N,).
 
     X itself where the voltage does not move or too few rows are quiet.
@@ -74,6 +74,6 @@ def _response(driven: FloatArray, change: FloatArray) -> FloatArray | None:
     return response
 
 
-def per_row(voltage_v: FloatArray, rows: NDArray[np.int64]) -> FloatArray:
+def per_row(voltage_v: FloatArray, rows: IntArray) -> FloatArray:
     """(M, D) the voltage in each of the M rows, given as (D,) for all rows or (N, D)."""
     return voltage_v[rows] if voltage_v.ndim == 2 else np.broadcast_to(voltage_v, (len(rows), len(voltage_v)))

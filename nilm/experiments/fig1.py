@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from lfm import diagnose
 from lfm.arrays import BinaryArray, FloatArray
@@ -42,7 +41,7 @@ def every_Z() -> BinaryArray:
     return bits.reshape(-1, N_ROWS, N_FEATURES).astype(np.uint8)
 
 
-def landscape(Z_true: BinaryArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def landscape(Z_true: BinaryArray) -> tuple[FloatArray, FloatArray]:
     """Residual and ‖W‖_F of the best W (least squares, least norm) for every Z, each (4096,)."""
     X = Z_true.astype(np.float64) @ features()
     Zs = every_Z().astype(np.float64)
@@ -126,7 +125,7 @@ def run(scale: Scale) -> Outcome:
 
 
 def _draw_landscape(
-    axis: Axes, residual: NDArray[np.float64], norm: NDArray[np.float64], Z_true: BinaryArray, title: str
+    axis: Axes, residual: FloatArray, norm: FloatArray, Z_true: BinaryArray, title: str
 ) -> None:
     points = np.column_stack([residual, norm])
     codes = np.arange(len(points))

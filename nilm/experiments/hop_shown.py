@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 import lfm
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.appliances.naming import overlap_score
 from nilm.disaggregate import disaggregate
 from nilm.disaggregate.house_priors import house_priors
@@ -43,8 +42,6 @@ NOISE_A = 0.02
 STARTS = 4  # of K-features; the one that fits best is kept, as its users do
 MOST_PICTURES = 6
 MAINS_HZ = 50.0
-
-BoolColumns = NDArray[np.uint8]  # (N, K)
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,7 @@ def _baseline(X: FloatArray, K: int) -> lfm.Solution:
     return min(found, key=lambda solution: float(np.linalg.norm(solution.residual(X))))
 
 
-def _f1(found: BoolColumns, true: BoolColumns) -> FloatArray:
+def _f1(found: BinaryArray, true: BinaryArray) -> FloatArray:
     """(K, T) F1 of each found column against each true one."""
     both = found.T.astype(np.float64) @ true.astype(np.float64)
     sizes = found.sum(axis=0, dtype=np.int64)[:, None] + true.sum(axis=0, dtype=np.int64)[None, :]

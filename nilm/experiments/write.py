@@ -45,7 +45,7 @@ def chosen_experiments(only: Sequence[str]) -> list[str]:
 
 @cache
 def source_digest(root: Path = Path(__file__).parents[2]) -> str:
-    """A digest of all files of lfm and nilm, comments and templates too: nobody can tell what matters."""
+    """A digest of all files of lfm and nilm, comments and templates too: any of them may matter."""
     paths = sorted(path for room in ("lfm", "nilm") for path in (root / room).rglob("*") if path.is_file())
     marks = [
         f"{path.relative_to(root).as_posix()} {digest(path)}\n"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args
 
 from nilm.errors import OptionError
 from nilm.export.home_assistant import statistic_ids, statistics_csv
@@ -11,14 +10,11 @@ from nilm.export.nilmtk import nilmtk_hdf5
 from nilm.export.spreadsheet import spreadsheet_csv
 from nilm.files import write_bytes
 
-Format = Literal["nilmtk", "csv", "home-assistant"]
-FORMATS: tuple[str, ...] = get_args(Format)
-
 
 def export(
     outputs_root: Path,
     folder: Path,
-    form: Format,
+    form: str,
     *,
     houses: Sequence[str] = (),
     weeks: str = ALL,

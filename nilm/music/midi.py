@@ -14,7 +14,7 @@ VELOCITY = 64  # the spectra say when a note sounds, not how hard it was struck
 
 
 def read_midi(path: Path) -> list[Note]:
-    """The notes of a MIDI file, in order of onset, with its tempo changes; InputFileError if it is none."""
+    """The notes of a MIDI file, in order of onset, with its tempo changes; InputFileError for others."""
     try:
         messages = list(mido.MidiFile(path))
     except (OSError, EOFError, ValueError, KeyError) as error:

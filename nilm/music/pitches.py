@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from lfm import runs_of_ones
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.music.spectra import Spectra
 
 PIANO_PITCHES = np.arange(21, 109)
@@ -96,7 +96,7 @@ def nearest_pitches(spectra: FloatArray, frequency_hz: FloatArray) -> list[Pitch
 
 
 def notes_of(
-    Z: NDArray[np.uint8], pitches: Sequence[Pitch], spectra: Spectra, *, min_score: float, min_rows: int = 2
+    Z: BinaryArray, pitches: Sequence[Pitch], spectra: Spectra, *, min_score: float, min_rows: int = 2
 ) -> list[Note]:
     """Notes in order of onset: runs of rows in which any feature of one pitch is on.
 

@@ -12,24 +12,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lfm import (
-    MEIBP,
     CorrectionKind,
     GaussianW,
     Hop,
-    LatentLasso,
     NonNegativeW,
     RankDeficientError,
     Solution,
     hop_tolerantly,
 )
 from lfm.arrays import FloatArray
+from nilm.choices import MUSIC_ESTIMATORS, estimator_class
 from nilm.errors import OptionError
 from nilm.music.pitches import Note, NoteScores, Pitch, nearest_pitches, notes_of, score_notes
 from nilm.music.spectra import Spectra, SpectraOptions
 
 log = logging.getLogger(__name__)
 
-ESTIMATORS = {"latent-lasso": LatentLasso, "meibp": MEIBP}
 Progress = Callable[[str, float], None]  # what is being done, share done
 
 
@@ -51,8 +49,10 @@ class TranscribeOptions:
     def __post_init__(self) -> None:
         if self.components < 1:
             raise OptionError(f"components must be at least 1, got {self.components}")
-        if self.estimator not in ESTIMATORS:
-            raise OptionError(f"no estimator {self.estimator!r} for music; there are {', '.join(ESTIMATORS)}")
+        if self.estimator not in MUSIC_ESTIMATORS:
+            raise OptionError(
+                f"no estimator {self.estimator!r} for music; there are {', '.join(MUSIC_ESTIMATORS)}"
+            )
         if not 0 <= self.min_pitch_score <= 1:
             raise OptionError(f"min_pitch_score must lie between 0 and 1, got {self.min_pitch_score}")
         if self.onset_tolerance_s <= 0:
@@ -89,7 +89,8 @@ def transcribe_spectra(
     """Features, pitches and notes of power spectra, before and after the hop."""
     X = spectra.power / np.sqrt(np.mean(spectra.power**2))  # the estimators' defaults expect entries around 1
     tell("factorise", 0.1)
-    estimator = ESTIMATORS[options.estimator](n_components=options.components, random_state=options.seed)
+    model = estimator_class(options.estimator)
+    estimator = model(n_components=options.components, random_state=options.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said on the page instead
         estimator.fit(X)

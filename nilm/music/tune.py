@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.music.pitches import Note, pitch_hz
 
 _BEAT_S = 0.4
@@ -20,7 +20,7 @@ def tiny_tune() -> list[Note]:
     return sorted(upper + lower, key=lambda note: (note.start_s, note.pitch))
 
 
-def synthesise(notes: Sequence[Note], rate: int = 22050) -> NDArray[np.float64]:
+def synthesise(notes: Sequence[Note], rate: int = 22050) -> FloatArray:
     """Mono samples in [−1, 1]: each note a sum of decaying harmonics with a short attack and release."""
     end_s = max(note.end_s for note in notes) + 0.3
     samples = np.zeros(round(end_s * rate))

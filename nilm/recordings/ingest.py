@@ -1,4 +1,4 @@
-"""From a week of recordings to one Parquet file: each hour by itself, then the week; only what is new.
+"""From a week of recordings to one Parquet file: hour by hour, then the week; only what is new is read.
 
 Owns which pieces a week is made of and when they are redone. A bad hour never stops a week: it is left out
 and recorded with its reason. Whoever calls holds `nilm.files.week_lock`.
@@ -26,6 +26,7 @@ from nilm.paths import WeekPaths
 from nilm.recordings import ukdale
 from nilm.recordings.overlaps import cut_to, each_instant_once
 from nilm.recordings.quality import (
+    NO_TIME,
     HourRecord,
     WeekQuality,
     left_out,
@@ -34,7 +35,6 @@ from nilm.recordings.quality import (
     week_quality,
 )
 from nilm.recordings.tables import WeekTable, concatenate, read_piece, write_piece, write_week
-from nilm.recordings.ukdale import Week
 from nilm.recordings.waveforms import Sampling, UnusableRecordingError, read_hour
 from nilm.workers import begin_worker
 
@@ -44,9 +44,8 @@ HOUR_STEP, WEEK_STEP = "ingest hour", "assemble week"
 HOURS_AT_ONCE = 4  # handed to a worker at most; one at a time, and the handing over shows
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # no fault of a recording
 CALIBRATION = "calibration.cfg"
-NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
 STILL_WRITTEN = "still being written: it changed while it was read; the next run reads it"
-_STAYS = (FileNotFoundError, PermissionError, IsADirectoryError)  # no use in trying again at once
+_STAYS = (FileNotFoundError, PermissionError, IsADirectoryError)  # another try at once would not help
 RETRY_DELAYS_S = (1.0, 5.0)  # a network disk, a file being copied: it may pass
 
 
@@ -208,6 +207,7 @@ def _gathered(
     tables: list[WeekTable] = []
     marks: dict[str, str] = {}
     calibrations: set[str] = set()
+    week_s = paths.week.start.timestamp(), paths.week.end.timestamp()
     for recording in recordings:
         if recording not in timed:
             records.append(left_out(recording, NO_TIME))
@@ -218,7 +218,7 @@ def _gathered(
         calibrations.add(entry.inputs.get(CALIBRATION, ""))
         hour = HourRecord.from_json(entry.result)
         if not hour.left_out:
-            table = _rows_of_week(read_piece(paths.hour_piece(recording)), paths.week)
+            table = cut_to(read_piece(paths.hour_piece(recording)), *week_s)
             if len(table):
                 tables.append(table)
             elif recording.parent != paths.house_folder / paths.week.folder:
@@ -229,11 +229,6 @@ def _gathered(
     if len(calibrations) == 1:  # else it changed while the hours were read, and they are read again
         marks[CALIBRATION] = calibrations.pop()
     return records, tables, marks
-
-
-def _rows_of_week(table: WeekTable, week: Week) -> WeekTable:
-    """The rows that reach into the week, cut at its ends."""
-    return cut_to(table, float(week.start.timestamp()), float(week.end.timestamp()))
 
 
 def _nothing_usable(paths: WeekPaths, records: Sequence[HourRecord]) -> str:
@@ -296,7 +291,7 @@ def ingest_week(
 def _pool(workers: int) -> Executor:
     """Workers that are copies of this process; threads where a copy would not be safe, or not be needed.
 
-    A copy of a process in which other threads run may inherit a lock that nobody will release
+    A copy of a process in which other threads run may inherit a lock that is never released
     (docs/decisions/0022-workers-of-the-ingest.md).
     """
     if workers == 1 or threading.active_count() > 1 or sys.platform != "linux":

@@ -1,4 +1,4 @@
-"""Every moment of a week that the result does not cover, with the reason: nothing is missing without a word.
+"""Every moment of a week that the result does not cover, and why: no time is missing without a reason.
 
 Owns the sum: the time that the used rows stand for and the time listed here make up the week. What went wrong
 with a recording or a row is `nilm.recordings.quality`'s to say.
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import IntArray
 from nilm.recordings.quality import FLAG_MEANINGS, UNFIT, Flag, iso
 from nilm.recordings.spans import Span, cut_by_reason, holes
 from nilm.recordings.tables import WeekTable
@@ -21,7 +21,7 @@ NOT_EXPLAINED = "fits no combination of appliances"
 
 
 def missing_spans(
-    week: Week, table: WeekTable, used: NDArray[np.int64], gaps: Sequence[Mapping[str, Any]]
+    week: Week, table: WeekTable, used: IntArray, gaps: Sequence[Mapping[str, Any]]
 ) -> tuple[Span, ...]:
     """What lies between the `used` rows of a week's table, in order of time, each span with one reason.
 

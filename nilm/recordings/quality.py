@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
@@ -56,6 +57,7 @@ FLAG_MEANINGS: Mapping[Flag, str] = {
 }
 UNFIT = Flag.CLIPPED_VOLTAGE | Flag.CLIPPED_CURRENT | Flag.DISTORTED  # the waveform itself is wrong
 
+NO_TIME = "its name holds no time (expected vi-<unix time>.flac)"
 NO_VOLTAGE = f"no voltage (below {ROWS.least_v:g} V RMS)"
 SWAPPED = "voltage and current channels look swapped"
 NO_LOCK = f"mains frequency outside {_mains_range(ROWS.lock_hz)}"
@@ -85,7 +87,7 @@ class HourRecord:
 
     @classmethod
     def from_json(cls, value: Any) -> "HourRecord":
-        """The record of which `asdict` made the value; InputFileError if it is none."""
+        """The record that `asdict` turned into `value`; InputFileError if it is of another form."""
         try:
             hour = cls(**value)
             dropped = [Dropped(**entry) for entry in hour.dropped]
@@ -95,9 +97,9 @@ class HourRecord:
         numbers = [hour.duration_s, hour.rows, hour.untimed]
         numbers += [number for entry in dropped for number in (entry.start_s, entry.duration_s)]
         if not all(isinstance(text, str) for text in texts):
-            raise InputFileError("not the record of an hour: a text is none")
+            raise InputFileError("not the record of an hour: a field that must be text is not")
         if not all(isinstance(number, int | float) for number in numbers):
-            raise InputFileError("not the record of an hour: a number is none")
+            raise InputFileError("not the record of an hour: a field that must be a number is not")
         return hour
 
 
@@ -166,7 +168,7 @@ def week_quality(
     week: Week,
     interval_s: int,
     start_utc: TimeArray,
-    duration_s: NDArray[np.float64],
+    duration_s: FloatArray,
     flags: NDArray[np.uint16],
     seconds_recorded_twice: float,
 ) -> WeekQuality:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm.arrays import FloatArray
 from nilm.errors import InputFileError
@@ -24,7 +23,7 @@ class Submeter:
 
     channel: int
     name: str  # as labels.dat says it, any text
-    watts: NDArray[np.float64]  # (N,) mean over the row; NaN where it has no reading
+    watts: FloatArray  # (N,) mean over the row; NaN where it has no reading
 
 
 def submeter_marks(house_folder: Path, week: Week) -> dict[str, str]:

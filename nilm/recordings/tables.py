@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray
 from nilm.errors import InputFileError
 from nilm.files import atomic_path
 from nilm.recordings.quality import UNFIT
@@ -66,12 +66,12 @@ class WeekTable:
         return len(self.start_utc)
 
     @property
-    def gap_before(self) -> NDArray[np.bool_]:
+    def gap_before(self) -> BoolArray:
         """(N,) True where a row does not directly follow the one before; the first row follows none."""
         return gaps_before(self.start_utc, self.duration_s)
 
     @property
-    def fit_for_use(self) -> NDArray[np.bool_]:
+    def fit_for_use(self) -> BoolArray:
         """(N,) False where a flag says that the waveform itself is wrong (clipped or distorted)."""
         return ~np.asarray(self.flags & np.uint16(UNFIT), dtype=np.bool_)
 

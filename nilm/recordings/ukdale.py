@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray
 from nilm.errors import InputFileError, OptionError
 from nilm.thresholds import INPUT, ROWS
 
@@ -58,7 +58,7 @@ class Week:
             raise OptionError(f"there is no week {self}: {error}") from error
         if not FIRST_WEEK <= (self.year, self.number) <= LAST_WEEK:
             first, last = (f"{year}-wk{number:02d}" for year, number in (FIRST_WEEK, LAST_WEEK))
-            raise OptionError(f"weeks run from {first} to {last}, as far as times are kept; got {self}")
+            raise OptionError(f"weeks run from {first} to {last}, the range of our times; got {self}")
 
     @classmethod
     def parse(cls, text: str) -> "Week":
@@ -109,7 +109,7 @@ class Week:
 
     @property
     def neighbours(self) -> "list[Week]":
-        """The weeks before and after, as far as there are any."""
+        """The weeks before and after, where there are such weeks."""
         here = (self.year, self.number)
         before = [] if here == FIRST_WEEK else [self.previous]
         return before if here == LAST_WEEK else [*before, self.next]
@@ -156,8 +156,8 @@ def week_hours(house_folder: Path, week: Week) -> list[Path]:
     Every `*.flac` of the week's own folder is listed, also one whose name has no time, so that it can be
     reported. From the folders before and after come those that by their names start in the hour before the
     week or within it: an hour can straddle Monday, and the recorder named folders by London's clock. One that
-    starts so shortly before the week's end that what it holds of it would be no gap if it were missing is
-    not listed: it gives the week no row, and when it arrives the week stays current.
+    starts within the last moment of the week (`ROWS.gap_s`) is not listed: it gives the week no row, and the
+    week stays current when it arrives.
     """
     hours = {path.name: path for path in (house_folder / week.folder).glob("*.flac")}
     earliest, latest = week.start.timestamp() - HOUR_S, week.end.timestamp() - ROWS.gap_s
@@ -257,8 +257,8 @@ def _positive(
 class Series:
     """Readings of one meter, in order of time."""
 
-    time_s: NDArray[np.float64]  # (N,) UNIX time
-    values: NDArray[np.float64]  # (N, 1) watts
+    time_s: FloatArray  # (N,) UNIX time
+    values: FloatArray  # (N, 1) watts
     bad_lines: int  # lines left out: not numbers, too few of them, or a time already seen
 
 
@@ -329,7 +329,7 @@ def _next_time(file: BinaryIO) -> tuple[int, float]:
             continue
 
 
-def _all_numbers(lines: list[str]) -> NDArray[np.float64] | None:
+def _all_numbers(lines: list[str]) -> FloatArray | None:
     """Times and values of lines without a fault, read at once, which is several times faster; else None."""
     if not lines:
         return None
@@ -349,7 +349,7 @@ def _numbers(line: str) -> list[float] | None:
 
 
 def read_labels(path: Path) -> dict[int, str]:
-    """The submeters' names by channel, in the file's order; InputFileError names a line that is not one."""
+    """The submeters' names by channel, in the file's order; InputFileError names a line of another form."""
     try:
         lines: Sequence[str] = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:

@@ -22,7 +22,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from lfm.arrays import FloatArray, IntArray
+from lfm.arrays import BoolArray, FloatArray, IntArray
 from nilm.errors import InputFileError, OptionError
 from nilm.recordings import quality
 from nilm.recordings.adaptive.probes import probe_grid, probe_samples
@@ -129,7 +129,7 @@ def read_hour(path: Path, *, calibration: Calibration, sampling: Sampling) -> Re
     """
     start_s = hour_start_s(path.name)
     if start_s is None:
-        raise UnusableRecordingError("its name holds no time (expected vi-<unix time>.flac)")
+        raise UnusableRecordingError(quality.NO_TIME)
     tables: list[WeekTable] = []
     dropped: list[Dropped] = []
     try:
@@ -170,7 +170,7 @@ def _rows_to_measure(
     try:
         with FlacWindows(path, n_samples=recording.frames) as windows:
             return rows(windows.read)
-    except FrameError as error:  # an unusual file, or a damaged one, for which libFLAC has the word
+    except FrameError as error:  # an unusual file, or a damaged one: libFLAC decides which
         log.debug("%s: %s", path, error)
         return rows(partial(_read, recording))
 
@@ -343,9 +343,7 @@ def _measure(
     return table.take(keep), dropped
 
 
-def _usable(
-    rows: Rows, problems: Sequence[tuple[str, NDArray[np.bool_]]]
-) -> tuple[NDArray[np.bool_], list[Dropped]]:
+def _usable(rows: Rows, problems: Sequence[tuple[str, BoolArray]]) -> tuple[BoolArray, list[Dropped]]:
     """Which rows are kept, and the others with their reason: the first problem (R,) that applies."""
     keep = ~np.any([wrong for _, wrong in problems], axis=0)
     dropped = [
@@ -359,11 +357,11 @@ def _usable(
     return keep, dropped
 
 
-def _plausible_v(rms_v: FloatArray) -> NDArray[np.bool_]:
+def _plausible_v(rms_v: FloatArray) -> BoolArray:
     return (rms_v >= ROWS.low_v) & (rms_v <= ROWS.high_v)
 
 
-def _flags(conditions: dict[Flag, NDArray[np.bool_]]) -> FlagArray:
+def _flags(conditions: dict[Flag, BoolArray]) -> FlagArray:
     flags = np.zeros(len(next(iter(conditions.values()))), dtype=np.uint16)
     for flag, on in conditions.items():
         flags[on] |= flag.value

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray
 from nilm.appliances.measures import resample_cycle
 from nilm.errors import InputFileError, OptionError
 from nilm.files import read_npz
@@ -23,7 +23,6 @@ from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS
 from nilm.simulate.appliances.recorded import recorded_cycles
 from nilm.simulate.grid import Wander
-from nilm.simulate.schedules import Rows
 from nilm.thresholds import WORLD
 from nilm.timeline import DAY_S, TimeArray, gaps_before, utc
 
@@ -61,7 +60,7 @@ class Habits:
     interval_s: float
 
     @property
-    def gap_before(self) -> Rows:
+    def gap_before(self) -> BoolArray:
         """(N,) True where a row does not directly follow the one before it; the first row is True."""
         return gaps_before(self.start_utc, self.interval_s)
 
@@ -75,7 +74,7 @@ class Parts:
     """The loads behind the channels: a channel is one load, or one and its heater."""
 
     channel: np.ndarray  # (P,) which channel each part belongs to
-    heater: Rows  # (P,) which parts are resistive
+    heater: BoolArray  # (P,) which parts are resistive
     power_w: FloatArray  # (N, P)
     W: FloatArray  # (P, D) amps of one watt at nominal voltage
     voltage_v: FloatArray  # (D,)
@@ -90,7 +89,7 @@ class ObservedHabits:
     truth_w: FloatArray  # (N, C)
     names: tuple[str, ...]  # (C,)
     start_utc: TimeArray  # (N,)
-    gap_before: Rows  # (N,)
+    gap_before: BoolArray  # (N,)
     interval_s: float
 
 
@@ -231,7 +230,7 @@ def _wobbles(
     return np.asarray(departures - np.outer(watts, voltage_v), dtype=np.float64)
 
 
-def _read(path: Path) -> tuple[FloatArray, FloatArray, tuple[str, ...], float, Rows]:
+def _read(path: Path) -> tuple[FloatArray, FloatArray, tuple[str, ...], float, BoolArray]:
     """(times, watts, names, step_s, valid) of the file, checked."""
     file = read_npz(path, cure=f"give an npz with {', '.join(_FIELDS)}", fields=_FIELDS)
     try:

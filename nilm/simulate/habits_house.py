@@ -19,6 +19,7 @@ from nilm.timeline import DAY_S, seconds, utc
 
 _HOUR_S = 3_600
 _LEAST_INTERVAL_S = 10.0  # between rows
+_N_POINTS = 320
 
 
 class Recordable(NamedTuple):
@@ -36,7 +37,6 @@ def house_of_habits(
     seed: int,
     days: float,
     start_utc: np.datetime64,
-    n_points: int = 320,
 ) -> Recordable:
     """The habits in the file as a house in the week from midnight `start_utc`, its waveforms drawn by `seed`.
 
@@ -54,7 +54,7 @@ def house_of_habits(
     hour = (np.arange(n_rows) * interval_s // _HOUR_S).astype(np.int64)
     silent = np.bincount(hour, ~present) * 2 >= np.bincount(hour)
 
-    parts = parts_of(habits, waveforms, seed=seed, n_points=n_points)
+    parts = parts_of(habits, waveforms, seed=seed, n_points=_N_POINTS)
     watts = parts.power_w[np.maximum(held, 0)]
     above = divided(watts).above_w
     on = above >= WORLD.off_w
@@ -72,7 +72,7 @@ def house_of_habits(
         Z=np.column_stack([np.ones(n_rows), on]).astype(np.uint8),
         W=W,
         voltage_v=parts.voltage_v,
-        watts=W @ parts.voltage_v / n_points,
+        watts=W @ parts.voltage_v / _N_POINTS,
         start_utc=utc(seconds(np.array([start_utc]))[0] + np.arange(n_rows) * interval_s),
         interval_s=interval_s,
     )

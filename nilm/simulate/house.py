@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from lfm import runs_of_ones
-from lfm.arrays import BinaryArray, FloatArray
+from lfm.arrays import BinaryArray, BoolArray, FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import ALWAYS_ON, CORE, EXTRAS, Model
 from nilm.simulate.appliances.recorded import recorded_models
-from nilm.simulate.schedules import Clock, Rows, within
+from nilm.simulate.schedules import Clock, within
 from nilm.thresholds import INPUT
 from nilm.timeline import DAY_S, TimeArray, gaps_before
 
@@ -53,7 +53,7 @@ class House:
         return np.full(len(self.start_utc), self.interval_s)
 
     @property
-    def gap_before(self) -> Rows:
+    def gap_before(self) -> BoolArray:
         """(N,) True where a row does not directly follow the one before it in time; the first row is True."""
         return gaps_before(self.start_utc, self.interval_s)
 
@@ -153,7 +153,7 @@ def _composition(n_appliances: int, rng: np.random.Generator) -> list[Model]:
 def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> BinaryArray:
     """Z (N, K) of full rank in which everything runs at least twice."""
     for _ in range(_MAX_DRAWS):
-        columns: dict[str, Rows] = {}
+        columns: dict[str, BoolArray] = {}
         for model in models:
             columns[model.name] = column_of(model, columns, clock, rng)
         switched = [c for m, c in zip(models, columns.values(), strict=True) if m.kind != ALWAYS_ON]
@@ -168,7 +168,9 @@ def _states(models: Sequence[Model], clock: Clock, rng: np.random.Generator) -> 
     )
 
 
-def column_of(model: Model, columns: dict[str, Rows], clock: Clock, rng: np.random.Generator) -> Rows:
+def column_of(
+    model: Model, columns: dict[str, BoolArray], clock: Clock, rng: np.random.Generator
+) -> BoolArray:
     """One appliance's rows, given those drawn before it."""
     if model.only_with is not None:
         return within(columns[model.only_with], model.shares, rng, probability=model.probability)

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from lfm.arrays import FloatArray
+from lfm.arrays import BoolArray, FloatArray
 from nilm.errors import OptionError
 from nilm.simulate import loads
 from nilm.simulate.appliances.household import CORE, EXTRAS, POWER, STANDBY, Draw, Model, corrected, pulsed
 from nilm.simulate.appliances.variation import by_demand, charging, chosen, falling, programme, wandering
 from nilm.simulate.house import FIRST_WEEK, House, column_of, house_of
-from nilm.simulate.schedules import Clock, Rows, meals, thermostat
+from nilm.simulate.schedules import Clock, meals, thermostat
 from nilm.timeline import DAY_S
 
 _SIZE_SPREAD = 0.06
@@ -117,7 +117,7 @@ def lifelike_house(
     voltage = loads.voltage_cycle(rng, n_points)
     sizes = np.exp(_SIZE_SPREAD * rng.standard_normal(len(MODELS)))
     week = np.random.default_rng([seed, 12, int(start_utc.astype("datetime64[D]").astype(np.int64))])
-    on: dict[str, Rows] = {}
+    on: dict[str, BoolArray] = {}
     columns: list[tuple[Model, FloatArray, FloatArray]] = []  # with current and factors
     for k, (model, size) in enumerate(zip(MODELS, sizes, strict=True)):
         own = np.random.default_rng([seed, 11, k])

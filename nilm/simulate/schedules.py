@@ -8,12 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm import runs_of_ones
+from lfm.arrays import BoolArray
 from nilm.timeline import DAY_S
-
-Rows = NDArray[np.bool_]
 
 _HOUR_S = 3_600.0
 
@@ -34,16 +32,16 @@ class Clock:
         """How many rows a run of this length holds, at least one."""
         return max(1, round(duration_s / self.interval_s))
 
-    def switch_on(self, on: Rows, start_s: float, duration_s: float) -> None:
-        """Mark the rows of one run in `on`, as far as they lie inside the clock."""
+    def switch_on(self, on: BoolArray, start_s: float, duration_s: float) -> None:
+        """Mark the rows of one run in `on`; those outside of the clock are left out."""
         first = round(start_s / self.interval_s)
         on[max(first, 0) : max(first + self.rows(duration_s), 0)] = True
 
 
-Habit = Callable[[Clock, np.random.Generator], Rows]
+Habit = Callable[[Clock, np.random.Generator], BoolArray]
 
 
-def always(clock: Clock, rng: np.random.Generator) -> Rows:  # noqa: ARG001 - a Habit that draws nothing
+def always(clock: Clock, rng: np.random.Generator) -> BoolArray:  # noqa: ARG001 - a Habit that draws nothing
     """Every row."""
     return np.ones(clock.n_rows, dtype=bool)
 
@@ -51,7 +49,7 @@ def always(clock: Clock, rng: np.random.Generator) -> Rows:  # noqa: ARG001 - a 
 def thermostat(on_s: float, off_s: float, *, hours: tuple[float, float] = (0.0, 24.0)) -> Habit:
     """Cycles of about on_s and off_s (each varies by a fifth), within these hours of every day."""
 
-    def habit(clock: Clock, rng: np.random.Generator) -> Rows:
+    def habit(clock: Clock, rng: np.random.Generator) -> BoolArray:
         on = np.zeros(clock.n_rows, dtype=bool)
         at = -rng.uniform(0, on_s + off_s)
         while at < clock.n_rows * clock.interval_s:
@@ -68,7 +66,7 @@ def thermostat(on_s: float, off_s: float, *, hours: tuple[float, float] = (0.0, 
 def meals(hours: tuple[float, ...], *, probability: float, lasts_s: tuple[float, float]) -> Habit:
     """One run near each of these hours of the day (give or take half an hour), with this probability."""
 
-    def habit(clock: Clock, rng: np.random.Generator) -> Rows:
+    def habit(clock: Clock, rng: np.random.Generator) -> BoolArray:
         on = np.zeros(clock.n_rows, dtype=bool)
         for day in clock.days:
             for hour in hours:
@@ -83,7 +81,7 @@ def meals(hours: tuple[float, ...], *, probability: float, lasts_s: tuple[float,
 def heated(preheat_s: float, on_s: float, off_s: float, *, session: Habit) -> Habit:
     """A thermostat that runs only during the session: a preheat, then cycles (oven, iron, immersion)."""
 
-    def habit(clock: Clock, rng: np.random.Generator) -> Rows:
+    def habit(clock: Clock, rng: np.random.Generator) -> BoolArray:
         wanted = session(clock, rng)
         on = np.zeros(clock.n_rows, dtype=bool)
         for first, end in runs_of_ones(wanted):
@@ -101,8 +99,12 @@ def heated(preheat_s: float, on_s: float, off_s: float, *, session: Habit) -> Ha
 
 
 def within(
-    partner: Rows, shares: tuple[tuple[float, float], ...], rng: np.random.Generator, *, probability: float
-) -> Rows:
+    partner: BoolArray,
+    shares: tuple[tuple[float, float], ...],
+    rng: np.random.Generator,
+    *,
+    probability: float,
+) -> BoolArray:
     """Rows inside each run of `partner`, at these shares of its length (a little moved), never the whole run.
 
     Runs of fewer than three rows stay without; the others take part with this probability.

@@ -9,10 +9,9 @@ current at an instant is Σ_k amplitude_k · level^exponent_k · W_k, and X = ZW
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lfm import runs_of_ones
-from lfm.arrays import FloatArray
+from lfm.arrays import FloatArray, IntArray
 from lfm.compiled import compiled
 from nilm.appliances.measures import resample_cycle
 from nilm.simulate.appliances.household import ALWAYS_ON
@@ -63,7 +62,7 @@ class Signal:
         since = np.rint(np.maximum(self.switch_s, 0.0) * 1e6).astype("timedelta64[us]")
         return np.asarray(self.house.start_utc[0] + since)
 
-    def state(self, time_s: FloatArray) -> NDArray[np.int64]:
+    def state(self, time_s: FloatArray) -> IntArray:
         """(T,) which row's state holds at each time."""
         return np.searchsorted(self.switch_s, time_s, side="right") - 1
 
@@ -71,7 +70,7 @@ class Signal:
         """(T,) voltage at the meter over nominal, with the sag that the loads cause."""
         return self._sagged(self.mains.level(time_s), self.state(time_s))
 
-    def _sagged(self, level: FloatArray, state: NDArray[np.int64]) -> FloatArray:
+    def _sagged(self, level: FloatArray, state: IntArray) -> FloatArray:
         """What the street's resistance leaves of its level in these states."""
         active_a = self.amplitudes[state] @ self.house.watts / NOMINAL_V
         return np.asarray(level - self.source_ohm * active_a / NOMINAL_V, dtype=np.float64)

@@ -1,7 +1,7 @@
 """A week of a simulated house on disk, laid out as UK-DALE, with its truth beside it.
 
 Owns the order of writing and the truth file. A sparse recording holds signal where the ingest will read it
-(`nilm.simulate.device.windows`): at multiples of `interval_s` of UTC, at every probe for changes, and around
+(`nilm.simulate.device.recorder`): at multiples of `interval_s` of UTC, at every probe for changes, and around
 every switch; elsewhere it is silent. Sample by sample it is the continuous recording there, but for
 the rounding of a converter's step.
 """

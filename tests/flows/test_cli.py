@@ -6,12 +6,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from flows.cli import ESTIMATORS, FORMATS, main, parser
-from nilm.export.write import FORMATS as EXPORT_FORMATS
+from flows.cli import main, parser
 
 COMMANDS = (
     *("simulate", "ingest", "run", "backfill", "piano", "experiments"),
@@ -36,12 +34,6 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         parser().parse_args([command, "--help"])
     assert ended.value.code == 0
     assert f"nilm {command}" in capsys.readouterr().out
-
-
-def test_the_help_lists_the_estimators_that_there_are() -> None:
-    from flows.settings import Estimator
-
-    assert get_args(Estimator) == ESTIMATORS
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,10 +154,6 @@ def test_week_and_weeks_are_one_option_in_every_command_that_has_one() -> None:
         asked = [parser().parse_args([*command.split(), flag, "latest"]) for flag in ("--week", "--weeks")]
         assert asked[0] == asked[1], command
         assert asked[0].weeks == "latest"
-
-
-def test_the_formats_of_an_export_are_those_that_the_parser_knows() -> None:
-    assert FORMATS == EXPORT_FORMATS
 
 
 def test_a_published_week_is_exported(

@@ -5,9 +5,10 @@ from typing import get_args
 import pytest
 
 from flows.settings import Estimator
-from nilm.disaggregate.estimate import ESTIMATORS
+from lfm.estimators.base import LatentFeatureEstimator
+from nilm.choices import ESTIMATORS, estimator_class
 from nilm.errors import OptionError
-from nilm.options import ESTIMATOR_NAMES, check_components, check_estimator
+from nilm.options import check_components, check_estimator
 
 
 def test_names_of_estimators() -> None:
@@ -23,9 +24,11 @@ def test_numbers_of_components_out_of_range_are_refused(bad) -> None:
         check_components(bad)
 
 
-def test_every_estimator_has_a_name_that_may_be_asked_for() -> None:
-    assert set(ESTIMATOR_NAMES) == {"auto", "shapes", *ESTIMATORS}
-    assert get_args(Estimator) == ESTIMATOR_NAMES
+def test_every_name_of_an_estimator_stands_for_one_and_may_be_set() -> None:
+    classes = [estimator_class(name) for name in ESTIMATORS if name not in ("auto", "shapes")]
+    assert len({*classes}) == len(ESTIMATORS) - 2
+    assert all(issubclass(kind, LatentFeatureEstimator) for kind in classes)
+    assert get_args(Estimator) == ESTIMATORS
 
 
 def test_whether_a_week_has_work_to_do_is_told_without_what_does_the_work() -> None:

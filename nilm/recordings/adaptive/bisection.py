@@ -32,8 +32,8 @@ def find_changes(
     """The changes among the instants `grid` (P,), each within `piece` samples, in at most `max_looks` looks.
 
     Looks between those of the grid are at multiples of `unit` where one lies between.
-    A middle that is like neither side leads into both halves. The largest differences are followed first when
-    not all can be. The looks at the grid itself are counted, and made even if they are more than allowed.
+    Where the middle differs from both sides, both halves are searched. Where not all differences can be
+    followed, the largest are. The looks at the grid itself count, and are made even if they are too many.
     """
     left, right = grid[:-1], grid[1:]
     looked, n_looks = [grid], len(grid)

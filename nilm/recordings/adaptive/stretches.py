@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lfm.arrays import FloatArray
+from lfm.arrays import FloatArray, IntArray
 from nilm.thresholds import SWITCHES
 
 FRAME_S = 0.256  # a FLAC frame of 4,096 samples: a window that starts with one needs no other
@@ -25,7 +24,7 @@ class Stretches:
     window_s: FloatArray  # (R,) where the measured window starts
 
 
-def switches(change_s: FloatArray) -> NDArray[np.int64]:
+def switches(change_s: FloatArray) -> IntArray:
     """Which of these changes (C,), in order, begin a switch; the others belong to the one before them."""
     firsts: list[int] = []
     for n, time_s in enumerate(change_s.tolist()):

@@ -202,7 +202,7 @@ def _mains_change(volts: FloatArray, cycle: int) -> int:
 
 
 def _switches_of(changes: list[_Change], looks: _Looks, *, untimed: int) -> Switches:
-    """Changes that follow within an inrush's time are one switch; one that ends as it began is none."""
+    """Changes within an inrush's time of each other are one switch; it counts if the state changed."""
     firsts = switches(np.array([change.time_s for change in changes])).tolist()
     groups = [changes[a:b] for a, b in pairwise([*firsts, len(changes)])]
     before = np.array([parts[0].before for parts in groups], dtype=np.int64)

@@ -2,9 +2,9 @@
 
 A heat pump that follows the weather or a television that follows its picture changes from look to look. Such
 changes are no switches, and to time each would cost all the reading there is. Owns the comparison of one
-change with those around it, on vectors whose length is an RMS current. A change counts by how far it stands
-out from what the minutes around it do: in its own direction, and in the direction in which it differs most
-from what wanders. A lamp that is switched beside a heat pump is small beside the pump's wander, but has
+change with those around it, on vectors whose length is an RMS current. A change is compared with the changes
+of the minutes around it twice: along its own direction, and along the direction in which it differs most from
+them. A lamp that is switched beside a heat pump is small beside the pump's wander, but has
 another waveform.
 """
 
@@ -36,7 +36,7 @@ class Wander:
         """How far changes (n, V) from `left` (n,) to `right` (n,) stand out; from 1 on they are switches.
 
         `limit` (n,) is the RMS from which a change is looked at; `noise` (n,) is what a change of any
-        direction may hold for no reason at all.
+        direction may have by noise alone.
         """
         size = np.sqrt(np.sum(change**2, axis=1))
         over = size / limit

@@ -3,7 +3,7 @@
 Owns where the frames of a file lie. An hour of 14,000 frames has no index; frames are nearly of one size, so
 the place of a sample is guessed from the frames known around it and found by its sync word, header and CRC.
 What a frame holds is `nilm.recordings.flac.frames`'. A file whose frames are not found or do not hold what
-they should raises FrameError: libFLAC then has the last word.
+they should raises FrameError: libFLAC then reads the file.
 """
 
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lfm.arrays import FloatArray, IntArray
 from nilm.recordings.flac.frames import PADDING, frame, header
 
 BLOCK = 4096  # samples of a frame as libFLAC writes them: windows that start at multiples of it cost least
@@ -93,18 +93,18 @@ class FlacWindows:
             raise FrameError("no frame after the metadata")
         return at, points
 
-    def read(self, begin: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    def read(self, begin: IntArray, size: int) -> FloatArray:
         """Samples (R, size, 2) from each of these sample numbers on, 1.0 being full scale.
 
-        FrameError where a frame is not found or is none. Checksums of samples are not compared: they stand
-        at the end of a frame, which is not decoded that far.
+        FrameError where a frame is not found, or is damaged. Checksums of samples are not compared: they
+        stand at the end of a frame, which is not decoded that far.
         """
         samples = np.empty((len(begin), size, _CHANNELS))
         for index, first in enumerate(begin.tolist()):
             self._fill(first, samples[index])
         return samples
 
-    def _fill(self, begin: int, out: NDArray[np.float64]) -> None:
+    def _fill(self, begin: int, out: FloatArray) -> None:
         done = 0
         while done < len(out):
             found = self._frame_with(begin + done)
@@ -113,7 +113,7 @@ class FlacWindows:
             self._decode(found, skip, out[done : done + count])
             done += count
 
-    def _decode(self, found: _Frame, skip: int, out: NDArray[np.float64]) -> None:
+    def _decode(self, found: _Frame, skip: int, out: FloatArray) -> None:
         """Fill `out` (n, 2) with samples of the frame, but for the first `skip` of it."""
         # No longer than its samples written out, with a bit more for a difference of channels.
         most = found.body + found.size * _CHANNELS * (self._bits + 1) // 8 + 64

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 from lfm import runs_of_ones
-from lfm.arrays import FloatArray
-from nilm.simulate.schedules import Clock, Rows
+from lfm.arrays import BoolArray, FloatArray
+from nilm.simulate.schedules import Clock
 
 Variation = Callable[
-    [Rows, Clock, np.random.Generator], FloatArray
+    [BoolArray, Clock, np.random.Generator], FloatArray
 ]  # (N,) factors; they count where it is on
 OneRun = Callable[[int, float, np.random.Generator], FloatArray]  # (rows, interval_s, rng) → factors
 
@@ -21,7 +21,7 @@ OneRun = Callable[[int, float, np.random.Generator], FloatArray]  # (rows, inter
 def _run_by_run(factors: OneRun) -> Variation:
     """The variation that draws every run afresh."""
 
-    def variation(on: Rows, clock: Clock, rng: np.random.Generator) -> FloatArray:
+    def variation(on: BoolArray, clock: Clock, rng: np.random.Generator) -> FloatArray:
         out = np.ones(len(on))
         for first, end in runs_of_ones(on):
             out[first:end] = factors(end - first, clock.interval_s, rng)

@@ -1,8 +1,11 @@
 """One hour of a simulated recording: sample, add noise, quantise, and write the FLAC, faults included.
 
-Owns which stretches of an hour hold signal and how an hour's file is named. Signal in, file out.
+Owns which stretches of an hour hold signal and how an hour's file is named. Signal in, file out. A sparse
+recording holds signal where the ingest reads it: the ingest's own code reads the recording before it is
+written, and what it asked for is what the file will hold.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from lfm.arrays import FloatArray
+from lfm.arrays import FloatArray, IntArray
 from nilm.files import atomic_path
 from nilm.recordings.flac.windows import BLOCK
 from nilm.recordings.ukdale import HOUR_S, Calibration
-from nilm.recordings.waveforms import Sampling
+from nilm.recordings.waveforms import Sampling, plain_grid, rows_to_measure
 from nilm.simulate.device.flac import BITS, FULL_SCALE, Samples, write_sparse
-from nilm.simulate.device.windows import windows_read
 from nilm.simulate.faults import FaultKind
 from nilm.simulate.grid import Conditions
 from nilm.simulate.signal import Signal
@@ -120,3 +122,42 @@ class Recorder:
             for n in range(first, -(-high // BLOCK))
         ]
         return np.concatenate(blocks, axis=1)[:, low - first * BLOCK : high - first * BLOCK]
+
+
+def windows_read(
+    recorded: Callable[[int, int], Samples],
+    *,
+    n_samples: int,
+    start_s: float,
+    calibration: Calibration,
+    sampling: Sampling,
+) -> list[tuple[int, int]]:
+    """(first sample, sample after the last) of what a reader reads, in order, without overlaps.
+
+    That is what it reads adaptively and on the plain grid. `recorded(first, end)` gives the samples (n, 2) of
+    the recording, which has `n_samples` and starts at the UNIX time `start_s`.
+    """
+    spans: list[tuple[int, int]] = []
+
+    def read(begin: IntArray, size: int) -> FloatArray:
+        asked = [(first, first + size) for first in begin.tolist()]
+        spans.extend(asked)
+        return np.asarray(np.stack([recorded(*span) for span in asked]) / FULL_SCALE)
+
+    adaptive, _ = rows_to_measure(
+        read, n_samples=n_samples, start_s=start_s, calibration=calibration, sampling=sampling
+    )
+    for rows in (adaptive, plain_grid(n_samples, start_s, sampling)):
+        spans += zip(rows.begin.tolist(), (rows.begin + rows.size).tolist(), strict=True)
+    return _joined(spans)
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order; those that overlap or touch are joined, empty ones are left out."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(span for span in spans if span[0] < span[1]):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined

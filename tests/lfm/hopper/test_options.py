@@ -45,7 +45,7 @@ def test_mistakes_are_named() -> None:
         hop(solution, priors=priors, rng=3)
     with pytest.raises(InvalidInputError, match="candidates must be a Candidates, got ndarray"):
         hop(solution, priors=priors, candidates=np.eye(4))
-    with pytest.raises(InvalidInputError, match="whose square is no number any more"):
+    with pytest.raises(InvalidInputError, match="whose square is lost in float64"):
         hop(Solution(solution.Z, 1e200 * solution.W), priors=priors)
     with pytest.raises(InvalidInputError, match=r"X has shape \(3, 3\)"):
         hop(solution, priors=priors, X=np.ones((3, 3)))

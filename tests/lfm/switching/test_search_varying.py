@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from lfm.switching.search_varying import _alternate, _grown, _pruned, refit_varying, search_varying
+from lfm.switching.search_varying import (
+    _alternate,
+    _exchanged,
+    _grown,
+    _pruned,
+    refit_varying,
+    search_varying,
+)
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
 
@@ -72,6 +79,33 @@ def test_a_type_of_edge_that_gains_becomes_a_feature_and_others_do_not(switched)
     for most, allowed in ((2, free), (10, np.array([False, True]))):
         kept = _grown(segments, two, vector, of_segment, allowed, variation, price=30.0, most=most)
         assert kept is two
+
+
+@pytest.mark.parametrize(
+    ("cycle", "wrong", "level"),
+    [
+        ([[1, 0], [0, 0], [0, 1], [0, 0]], G[1] - G[0], LEVEL),
+        ([[1, 0], [1, 1], [1, 0], [0, 0]], G[1] + G[0], LEVEL),
+        ([[1, 0], [0, 0], [0, 1], [0, 0]], G[0] - G[1], LEVEL - G[0] + G[1]),
+    ],
+    ids=["sum", "difference", "difference the other way round"],
+)
+def test_one_of_two_features_that_mostly_switch_together_is_exchanged(switched, cycle, wrong, level):
+    segments, _ = switched(S=120)
+    Z = np.tile(np.array(cycle, np.uint8), (30, 1))
+    noise = np.random.default_rng(0).standard_normal((120, 3)) / np.sqrt(segments.length)[:, None]
+    segments = segments._replace(mean=LEVEL + Z @ G[:2] + noise)
+    toward = segments.length @ segments.mean
+    variation = Variation(0.01, 0.002)
+    start = _alternate(segments, np.stack([G[0], wrong]), level, variation, price=30.0, max_iter=0)
+    assert not start.fit.outlier.any()  # all is explained, and wrong
+    assert not np.array_equal(start.fit.Z, Z)
+    found = _exchanged(segments, start, toward, variation, price=30.0)
+    np.testing.assert_allclose(found.fit.G, G[:2])
+    np.testing.assert_allclose(found.fit.level, LEVEL)
+    np.testing.assert_array_equal(found.fit.Z, Z)
+    assert found.fit.objective < start.fit.objective
+    assert _exchanged(segments, found, toward, variation, price=30.0) is found
 
 
 def test_a_feature_that_explains_nothing_is_left_out(switched):

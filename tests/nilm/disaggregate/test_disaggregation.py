@@ -117,14 +117,6 @@ def test_each_row_of_a_run_is_as_sure_as_the_run() -> None:
     np.testing.assert_array_equal(HOPPED.run_sure(1), [np.nan, 0.3, np.nan])
 
 
-def test_without_what_varies_the_other_features_are_left() -> None:
-    assert FACTORISED.switched() is FACTORISED
-    left = replace(FACTORISED, amplitude=np.ones((3, 1))).switched()
-    assert left.amplitude is None
-    np.testing.assert_array_equal(left.baseline.Z, Z[:, :1])
-    np.testing.assert_array_equal(left.baseline.W, FACTORISED.baseline.W[:1])
-
-
 def test_a_file_that_is_no_solution_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no")
     with pytest.raises(InputFileError, match=r"text\.npz is not a file of arrays"):

@@ -6,7 +6,6 @@ from nilm.disaggregate.estimate import (
     fit_estimator,
     independent,
     warmer,
-    with_misfits_decoded,
     without_traces,
 )
 from nilm.errors import NothingUsableError, OptionError
@@ -59,16 +58,3 @@ def test_traces_are_left_out_and_said() -> None:
     assert "Features of less than 5 mA (about 1 W) were left out as traces: 1." in notes[0]
     alone = Solution(trace, np.full((1, 64), 0.001))
     assert without_traces(alone, []) is alone
-
-
-def test_single_rows_that_were_missed_grossly_are_decoded_again_and_drift_changes_nothing() -> None:
-    kettle = HOUSE.names.index("kettle")
-    rows = np.flatnonzero(HOUSE.Z[:, kettle])
-    Z = HOUSE.Z.copy()
-    Z[rows[0], kettle] = 0
-    found = with_misfits_decoded(Solution(Z, HOUSE.W), X)
-    np.testing.assert_array_equal(found.Z, HOUSE.Z)
-    drifted = X.copy()
-    drifted[rows] += 0.1 * HOUSE.W[kettle]
-    exact = Solution(HOUSE.Z, HOUSE.W)
-    assert with_misfits_decoded(exact, drifted) is exact

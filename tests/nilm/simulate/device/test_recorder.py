@@ -5,8 +5,7 @@ import numpy as np
 from nilm.recordings import tables
 from nilm.recordings.ukdale import Week
 from nilm.recordings.waveforms import Sampling, read_hour
-from nilm.simulate.device.recorder import Recorder
-from nilm.simulate.device.windows import windows_read
+from nilm.simulate.device.recorder import Recorder, windows_read
 from nilm.simulate.grid import Conditions
 from nilm.simulate.lifelike import lifelike_house
 from nilm.simulate.signal import signal_of
