@@ -1,13 +1,14 @@
 """The maps from evidence to probability, fitted with whole houses left out; as the table of the package.
 
 The ranges of energy are fitted by `calibration_ranges`, on what these maps say of houses they have not seen.
+Weeks that are explained by what is on or off and weeks that are explained by shapes have maps of their own.
 
 Evidence is chosen one piece at a time, by the log-loss on houses that the map has not seen, until no piece
 helps. The curve that makes the logistic map a probability is a monotone one through what the map said of
 houses that it had not seen. Sets count by the root of their size, so that no kind of week rules the others.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from calibration_ranges import RangeFitting
@@ -17,7 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from nilm.disaggregate.confidence import Map
+from nilm.disaggregate.confidence import WAYS, Map
 from nilm.disaggregate.evidence import EVIDENCE
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE, log_odds
 
@@ -26,20 +27,28 @@ REGULARISATION = 0.3  # inverse weight of the squared coefficients of scaled evi
 LEAST_GAIN = 0.001  # nats of log-loss that one more piece of evidence must save
 MOST_PIECES = 12
 RARE = 0.2  # weight of weeks that no user has: they only keep the map from trusting what it has not seen
-ALWAYS = ("log share of the energy left over",)
+ALWAYS = ("log share of the energy left over", "feeds in")
 LEAST, MOST = 0.01, 0.99  # nobody is surer than this
-POINTS = 13  # of the curve
+HALF_POINTS = np.linspace(
+    0, 1, 7
+)  # of the curve: shares of those that are right, and of those that are wrong
 
 
-class Chosen(NamedTuple):
-    """The evidence that maps are fitted on."""
-
-    appliance: tuple[str, ...]
-    range: tuple[str, ...]
+Chosen = dict[str, tuple[str, ...]]  # the evidence for whole appliances, by the way a week is explained
 
 
 def fit_tables(sets: dict[str, Judged], *, chosen: Chosen | None = None) -> dict[str, Any]:
-    """The table of the package, fitted on these sets; `chosen` evidence where the choice is made already."""
+    """The tables of the package, fitted on these sets; `chosen` evidence where the choice is made already."""
+    tables = {}
+    for n, way in enumerate(WAYS):
+        own = {kind: judged.where(judged.way == n) for kind, judged in sets.items()}
+        own = {kind: judged for kind, judged in own.items() if len(judged.right)}
+        tables[way] = _fit_way(own, None if chosen is None else chosen[way])
+    return tables
+
+
+def _fit_way(sets: dict[str, Judged], chosen: tuple[str, ...] | None) -> dict[str, Any]:
+    """The table of weeks that are explained in one way."""
     evidence, right, house, ratio = (
         np.concatenate([getattr(s, name) for s in sets.values()])
         for name in ("evidence", "right", "house", "ratio")
@@ -47,7 +56,7 @@ def fit_tables(sets: dict[str, Judged], *, chosen: Chosen | None = None) -> dict
     weight = np.concatenate([np.full(len(s.right), _weight(kind, s)) for kind, s in sets.items()])
     usual = np.concatenate([np.full(len(s.right), kind != OTHER) for kind, s in sets.items()])
     fitting = _Fitting(evidence, EVIDENCE, right, weight, house, usual)
-    appliance, said = fitting.fit(fitting.choose() if chosen is None else chosen.appliance)
+    appliance, said = fitting.fit(chosen or fitting.choose())
     run, n_runs = _fit_runs(sets, appliance)
     ranges = RangeFitting(evidence[usual], said[usual], ratio[usual], weight[usual], house[usual])
     return {
@@ -56,7 +65,7 @@ def fit_tables(sets: dict[str, Judged], *, chosen: Chosen | None = None) -> dict
         "runs": n_runs,
         "appliance": vars(appliance),
         "run": vars(run),
-        "range": ranges.fit(None if chosen is None else chosen.range),
+        "range": ranges.fit(),
     }
 
 
@@ -89,8 +98,10 @@ class _Fitting:
 
     def choose(self) -> tuple[str, ...]:
         """The evidence that tells right from wrong in houses that were left out, the most telling first."""
-        # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there.
-        chosen = [self.names.index(name) for name in ALWAYS]
+        # How well the week is explained counts in any case: kinds of weeks that the fit lacks show there. So
+        # does the sun, beside which fewer things go wrong than what is left over makes believe.
+        always = [self.names.index(name) for name in ALWAYS]
+        chosen = [c for c in always if np.ptp(self.evidence[:, c]) > 0]
         best = self._loss(self._unseen(chosen))
         while len(chosen) < MOST_PIECES:
             others = [c for c in range(len(self.names)) if c not in chosen]
@@ -109,7 +120,9 @@ class _Fitting:
         curve = IsotonicRegression(y_min=LEAST, y_max=MOST, out_of_bounds="clip")
         usual = self.usual
         curve.fit(unseen[usual], self.right[usual], sample_weight=self.weight[usual])
-        points = np.unique(np.quantile(unseen[usual], np.linspace(0, 1, POINTS)).round(4))
+        # As many among those that are right as among the others, which are few where most is right.
+        parts = (unseen[usual & (self.right == right)] for right in (True, False))
+        points = np.unique(np.concatenate([np.quantile(part, HALF_POINTS) for part in parts]).round(4))
         true = _smoothed(curve.predict(points))
         model = self._model(columns, np.arange(len(self.right)))
         weight = model.coef_[0] / self.scale[columns]
@@ -166,9 +179,8 @@ def _fit_runs(sets: dict[str, Judged], appliance: Map) -> tuple[Map, int]:
         sure = appliance.probability(judged.evidence, EVIDENCE)
         evidence.append(with_odds(judged.run_evidence, judged.run_feature, sure))
         right.append(judged.run_right)
-        # An appliance counts by the root of its runs, or the fridge would be all that matters.
-        n = np.bincount(judged.run_feature, minlength=len(sure))[judged.run_feature]
-        weight.append(n**-0.5 * _weight(kind, judged))
+        # Every run of a set counts the same, as it does where what is said is held against what is right.
+        weight.append(np.full(len(judged.run_right), _weight(kind, judged)))
         house.append(judged.house[judged.run_feature])
         usual.append(np.full(len(judged.run_right), kind != OTHER))
     rows = tuple(np.concatenate(part) for part in (evidence, right, weight, house, usual))

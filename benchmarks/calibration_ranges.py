@@ -2,8 +2,8 @@
 
 What is fitted is the logarithm of true over shown energy, on a scale that tells 0.1% from 1% as well as half
 from double (`nilm.disaggregate.confidence.RangeMap`). Each end is a linear quantile regression (Koenker and
-Bassett, 1978) on the odds that the appliance is right, and on evidence that is chosen one piece at a time by
-the loss on houses that were left out. An appliance that is surer never has the wider range.
+Bassett, 1978) on the odds that the appliance is right, and on whether the house feeds in: beside the sun,
+energies are known less well than the odds say. An appliance that is surer never has the wider range.
 """
 
 from typing import Any
@@ -18,8 +18,7 @@ from nilm.disaggregate.evidence import EVIDENCE
 
 ENDS = (0.05, 0.95)  # quantiles: between them lie nine tenths of the true energies
 FOLDS = 8
-MOST_PIECES = 6
-LEAST_GAIN = 0.01  # of the loss, that one more piece of evidence must save
+RANGE_EVIDENCE = ("feeds in",)
 SMOOTH = 0.05  # on the scale of `scaled_log`: the loss has no corner, so that it is found in milliseconds
 LEAST_RATIO = 1e-3  # of true over shown energy: less is nothing
 
@@ -37,9 +36,9 @@ class RangeFitting:
         folds = GroupKFold(n_splits=min(FOLDS, len(set(house.tolist()))))
         self.folds = list(folds.split(evidence, groups=house))
 
-    def fit(self, chosen: tuple[str, ...] | None = None) -> dict[str, Any]:
-        """The table of a `RangeMap`; `chosen` evidence where the choice is made already."""
-        columns = self._choose() if chosen is None else [EVIDENCE.index(name) for name in chosen]
+    def fit(self) -> dict[str, Any]:
+        """The table of a `RangeMap`."""
+        columns = [EVIDENCE.index(name) for name in RANGE_EVIDENCE]
         unit = np.concatenate([np.ones(1 + len(KNOTS)), self.scale[columns]])
         low, high = (self._weights(columns, np.arange(len(self.target)), q) / unit for q in ENDS)
         shift = [self._shift(columns, q) for q in ENDS]
@@ -47,25 +46,12 @@ class RangeFitting:
         high[0] += shift[1]
         return vars(
             RangeMap(
-                evidence=tuple(EVIDENCE[c] for c in columns),
+                evidence=RANGE_EVIDENCE,
                 centre=tuple(self.centre[columns].round(4).tolist()),
                 low=tuple(low.round(4).tolist()),
                 high=tuple(high.round(4).tolist()),
             )
         )
-
-    def _choose(self) -> list[int]:
-        chosen: list[int] = []
-        best = self._loss(chosen)
-        while len(chosen) < MOST_PIECES:
-            others = [c for c in range(len(EVIDENCE)) if c not in chosen]
-            losses = [self._loss([*chosen, c]) for c in others]
-            if min(losses) > (1 - LEAST_GAIN) * best:
-                break
-            best = min(losses)
-            chosen.append(others[int(np.argmin(losses))])
-            print(f"loss of the ranges {best:.4f} with: {EVIDENCE[chosen[-1]]}", flush=True)
-        return chosen
 
     def _columns(self, columns: list[int]) -> np.ndarray:
         """(F, 1 + len(KNOTS) + C) what the ends are linear in."""
@@ -104,11 +90,3 @@ class RangeFitting:
         order = np.argsort(beyond)
         share = np.cumsum(self.weight[order]) / self.weight.sum()
         return float(beyond[order][np.searchsorted(share, quantile)])
-
-    def _loss(self, columns: list[int]) -> float:
-        """The mean over both ends of the loss whose least value is at the quantile."""
-        total = 0.0
-        for quantile in ENDS:
-            beyond = self.target - self._unseen(columns, quantile)
-            total += np.average(np.maximum(quantile * beyond, (quantile - 1) * beyond), weights=self.weight)
-        return total / len(ENDS)

@@ -28,6 +28,7 @@ from nilm.appliances.certainty.not_told_apart import indistinguishable
 from nilm.appliances.energy_assigned import divided
 from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate import Disaggregation, disaggregate
+from nilm.disaggregate.evidence import AS_SHAPES
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE
 from nilm.timeline import J_PER_KWH
 
@@ -63,6 +64,11 @@ class Judged:
     kwh: np.ndarray  # (F,) above 0, of a generator too
     true_kwh: np.ndarray  # (F,) of what it shows; every kWh of a load counts once
     varies: np.ndarray  # (F,) bool
+
+    @property
+    def way(self) -> np.ndarray:
+        """(F,) which of the WAYS explains the week of each."""
+        return np.asarray(self.evidence[:, AS_SHAPES] > 0).astype(np.int64)
 
     @property
     def ratio(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from calibration_weeks import TrueWeek, recorded, rows_kept
 
 from nilm.appliances.certainty.doubts import VERY_SURE, sure_word
 from nilm.appliances.certainty.ranges import energy_ranges
-from nilm.disaggregate.confidence import range_map
+from nilm.disaggregate.confidence import range_factors
 from nilm.recordings.ukdale import Week
 from nilm.simulate.grid import Conditions
 from nilm.simulate.house import simulated_house
@@ -54,7 +54,7 @@ def _print_week(week: TrueWeek) -> None:
     held = held_against(found, week)
     kept = [h.feature for h in held]
     sure = found.sure[kept]
-    factors = range_map().factors(found.evidence[kept], sure)
+    factors = range_factors(found.evidence[kept], sure)
     ranges = energy_ranges([h.kwh for h in held], *factors)
     very_sure = [sure_word(p) == VERY_SURE for p in sure]
     once = sum(found.hop.support[kept] >= ONCE_SURE)

@@ -10,7 +10,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 
 INGEST = 4
 FACTORISE = 11
-HOP = 14
-PUBLISH = 12
+HOP = 15
+PUBLISH = 13
 SPECTRA = 1
 PIANO = 2

@@ -1,8 +1,10 @@
 """How sure each appliance and each of its runs is: from evidence to a probability and a range of energy.
 
 Owns the maps. They are small tables in `confidence.json`, made by `python benchmarks/calibration.py --fit` on
-simulated weeks and weeks of real habits; the same program prints how often they are right on other ones. The
-evidence itself is read by `nilm.disaggregate.evidence` and `nilm.disaggregate.run_evidence`.
+simulated weeks and weeks of real habits; the same program prints how often they are right on other ones.
+Weeks that are explained by what is on or off and weeks that are explained by shapes have maps of their own,
+because what tells right from wrong differs. The evidence itself is read by `nilm.disaggregate.evidence` and
+`nilm.disaggregate.run_evidence`.
 """
 
 import json
@@ -15,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from lfm.arrays import FloatArray
-from nilm.disaggregate.evidence import EVIDENCE, Fit, read_evidence
+from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, Fit, read_evidence
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, log_odds, read_runs
 
 NEAREST = "log distance to the nearest other or sum or difference of two"
@@ -44,7 +46,8 @@ class Map:
 
 
 KNOTS = (-2.0, 0.0, 2.0, 4.0)
-"""Log odds below which a range may widen: a tenth, half, nine tenths and all but two hundredths sure."""
+"""Log odds between which a range widens evenly: about .12, .5, .88 and .98 sure."""
+_APART = np.diff(KNOTS, prepend=-np.inf)  # nats from each knot down to the next
 _FINE = 0.003  # of a logarithm: differences of energy far below it are nothing, far above it are ratios
 _WIDEST = 7.0  # of a logarithm: a factor of a thousand
 
@@ -55,8 +58,8 @@ def scaled_log(value: FloatArray) -> FloatArray:
 
 
 def odds_below(sure: FloatArray) -> FloatArray:
-    """(K, len(KNOTS)) nats by which the odds of probabilities `sure` (K,) are below each knot."""
-    return np.asarray(np.maximum(np.array(KNOTS) - log_odds(sure)[:, None], 0.0))
+    """(K, len(KNOTS)) nats by which the odds of `sure` (K,) are below each knot, at most to the next."""
+    return np.asarray(np.clip(np.array(KNOTS) - log_odds(sure)[:, None], 0.0, _APART))
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,19 @@ class RangeMap:
         return np.asarray(np.exp(-_FINE * np.expm1(low))), np.asarray(np.exp(_FINE * np.expm1(high)))
 
 
+class Maps(NamedTuple):
+    """The maps for weeks that are explained in one way."""
+
+    appliance: Map  # for whole appliances, over `EVIDENCE`
+    run: Map  # for single runs, over `RUN_EVIDENCE`
+    range: RangeMap  # for energies, over `EVIDENCE`
+
+
+ON_OFF, SHAPES = "on or off", "shapes"
+WAYS = (ON_OFF, SHAPES)
+"""The tables of `confidence.json`, by the evidence "found as shapes": 0 and 1."""
+
+
 class Confidence(NamedTuple):
     """How sure the features of a week are."""
 
@@ -90,9 +106,15 @@ class Confidence(NamedTuple):
 def judge_features(fit: Fit) -> Confidence:
     """How sure each feature of a fit is, and each of its runs."""
     seen = read_evidence(fit)
-    sure = appliance_map().probability(seen, EVIDENCE) * more_than_noise(fit)
+    maps = package_maps()[WAYS[fit.as_shapes]]
+    sure = maps.appliance.probability(seen, EVIDENCE) * more_than_noise(fit)
     runs = read_runs(fit, sure, seen[:, EVIDENCE.index(NEAREST)])
-    return Confidence(seen, sure, runs._replace(sure=run_map().probability(runs.evidence, RUN_EVIDENCE)))
+    return Confidence(seen, sure, runs._replace(sure=maps.run.probability(runs.evidence, RUN_EVIDENCE)))
+
+
+def range_factors(seen: FloatArray, sure: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(K,) two factors on each energy of a week: see `RangeMap.factors`."""
+    return _maps_of(seen).range.factors(seen, sure)
 
 
 def more_than_noise(fit: Fit) -> FloatArray:
@@ -113,47 +135,34 @@ def strongest_doubt(seen: FloatArray) -> str:
 
     The centre of the map is what features that are right usually show.
     """
-    table = appliance_map()
+    table = _maps_of(seen[None]).appliance
     return table.evidence[int(np.argmin(table.contributions(seen[None], EVIDENCE)))]
 
 
-@cache
-def appliance_map() -> Map:
-    """The map for whole appliances, over `EVIDENCE`."""
-    return read_map(_table()["appliance"])
+def _maps_of(seen: FloatArray) -> Maps:
+    """The maps for a week whose features have this evidence (K, len(EVIDENCE))."""
+    return package_maps()[WAYS[bool(seen[:, AS_SHAPES].any())]]
 
 
 @cache
-def run_map() -> Map:
-    """The map for single runs, over `RUN_EVIDENCE`."""
-    return read_map(_table()["run"])
-
-
-@cache
-def range_map() -> RangeMap:
-    """The map for ranges of energy, over `EVIDENCE`."""
-    return read_range_map(_table()["range"])
-
-
-def read_range_map(table: dict[str, Any]) -> RangeMap:
-    """The map that the table "range" of `confidence.json` holds."""
-    return RangeMap(**{name: tuple(values) for name, values in table.items()})
-
-
-def read_map(table: dict[str, Any]) -> Map:
-    """The map that a table of `confidence.json` holds."""
-    return Map(
-        evidence=tuple(table["evidence"]),
-        centre=tuple(table["centre"]),
-        weight=tuple(table["weight"]),
-        intercept=table["intercept"],
-        said=tuple(table["said"]),
-        true=tuple(table["true"]),
-    )
-
-
-@cache
-def _table() -> dict[str, Any]:
+def package_maps() -> dict[str, Maps]:
+    """The maps of `confidence.json`, by the way in which a week is explained."""
     text = (files("nilm.disaggregate") / "confidence.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return read_maps(json.loads(text))
+
+
+def read_maps(tables: dict[str, Any]) -> dict[str, Maps]:
+    """The maps that the tables of `confidence.json` hold, by the way in which a week is explained."""
+    return {
+        way: Maps(
+            Map(**_tuples(tables[way]["appliance"])),
+            Map(**_tuples(tables[way]["run"])),
+            RangeMap(**_tuples(tables[way]["range"])),
+        )
+        for way in WAYS
+    }
+
+
+def _tuples(table: dict[str, Any]) -> dict[str, Any]:
+    """A table of JSON with its lists as tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}

@@ -30,6 +30,8 @@ OF_THE_WEEK = (
     "log number of stretches without a gap",
     "share of features that vary",
     "log changes an hour",
+    "feeds in",
+    "found as shapes",
 )
 OF_THE_FEATURE = (
     "log share of energy",
@@ -57,6 +59,7 @@ OF_THE_FEATURE = (
     "always on",
 )
 EVIDENCE = (*OF_THE_WEEK, *OF_THE_FEATURE)
+AS_SHAPES = EVIDENCE.index("found as shapes")  # which of the two kinds of maps reads a week
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,8 @@ class Fit:
     duration_s: FloatArray  # (N,) that each row stands for
     n_varying: int
     left_over: float  # share of the energy
+    feeds_in: bool  # whether a generator is in the house
+    as_shapes: bool  # whether the week was explained by shapes with amplitudes, not by what is on or off
 
     @cached_property
     def length(self) -> FloatArray:
@@ -182,6 +187,8 @@ def _of_the_week(fit: Fit) -> list[float]:
         np.log10(max(int(np.count_nonzero(fit.gap_before)), 1)),
         fit.n_varying / max(K, 1),
         np.log10(1 + n_changes / max(hours, _SMALL)),
+        float(fit.feeds_in),
+        float(fit.as_shapes),
     ]
 
 

@@ -99,8 +99,8 @@ def hop_house(
         voltage_v=mean_v,
         gap_before=gaps,
         duration_s=row_durations(duration_s, factorised.interval_s, len(current))[rows],
-        n_varying=factorised.n_varying,
         left_over=repaired.get("left_over", factorised.left_over),
+        **_kind_of_week(factorised),
     )
     judged = _judged(fit, factorised, notes)
     return Disaggregation(
@@ -111,6 +111,15 @@ def hop_house(
         diagnosis=diagnose(found.solution.Z, found.solution.W, **budget),
         priors=words,
     )
+
+
+def _kind_of_week(whole: Factorised) -> dict[str, Any]:
+    """What tells a fit how its week was explained."""
+    return {
+        "n_varying": whole.n_varying,
+        "feeds_in": whole.feeds_in,
+        "as_shapes": whole.estimator == SHAPES,
+    }
 
 
 def _judged(fit: Fit, whole: Factorised, notes: list[str]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ RUN_EVIDENCE = (
     "log residual in it, in units of its own current",
     "share of its start and end at which it moves alone",
     "log seconds",
+    "how far it is from a usual run of its appliance, in log seconds",
     "share of its start and end at a gap",
     "log distance to the nearest other or sum or difference of two",
 )
@@ -53,7 +54,9 @@ def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
     found: list[tuple[int, int, int, list[float]]] = []
     for k in range(K):
         bias = _summed(fit.duration_s * fit.bias[:, k])
-        for first, end in runs_of_ones(fit.on[:, k].astype(np.uint8), fit.gap_before):
+        runs = runs_of_ones(fit.on[:, k].astype(np.uint8), fit.gap_before)
+        usual_s = float(np.median([time_s[end] - time_s[first] for first, end in runs])) if runs else 0.0
+        for first, end in runs:
             cut = (bool(fit.gap_before[first]), end == N or bool(fit.gap_before[end]))
             edges = [row - 1 for row, gap in zip((first, end), cut, strict=True) if not gap]
             misfit = max((float(fit.misfit[row]) for row in edges), default=0.0)
@@ -65,6 +68,7 @@ def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
                 _log(float(np.sqrt((square[end] - square[first]) / lasts_s)) / fit.length[k]),
                 float(np.mean([fit.alone[row, k] for row in edges])) if edges else 0.0,
                 float(np.log10(lasts_s)),
+                float(abs(np.log10(lasts_s / usual_s))),
                 sum(cut) / 2,
                 float(nearest[k]),
             ]

@@ -29,7 +29,7 @@ from nilm.appliances.inrush import starts_of
 from nilm.appliances.naming import Name, SubmeterMatch, lift_to_machines, match_submeters
 from nilm.appliances.parts import PartOf
 from nilm.appliances.scores import Estimate, Truth, score_against_submeters, score_against_truth
-from nilm.disaggregate.confidence import range_map
+from nilm.disaggregate.confidence import range_factors
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.recordings.submeters import Submeter
 from nilm.results import Quality, Scores, WeekResult
@@ -85,7 +85,7 @@ def build_week(
     known = _joined(around.catalogue, around.analyst)
     before = known.before(week)
     ids, names, parts = _named(hopped, rows, around, found, before)
-    low, high = range_map().factors(hopped.evidence, hopped.sure)
+    low, high = range_factors(hopped.evidence, hopped.sure)
     energy = energy_ranges([load.energy_kwh for load in loads], low, high)
     certainty = certainty_in_words(
         hopped,

@@ -33,6 +33,8 @@ _WORDS = {
     "log number of stretches without a gap": ("the record has gaps", "a record without gaps"),
     "share of features that vary": ("much in this house varies, and hides what is on or off", _ALONE),
     "log changes an hour": ("something else changes all the time", _ALONE),
+    "feeds in": ("a generator hides part of what the house uses by day", "a week without much sun"),
+    "found as shapes": ("much in this house is more than on or off", _ALONE),
     "log share of energy": ("it is small beside the rest of the house", _SUBMETER),
     "log watts": ("its power is seen in many parts of other loads", _ALONE),
     "log number of runs": ("how often it ran fits other explanations as well", _LONGER),

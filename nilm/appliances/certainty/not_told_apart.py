@@ -107,12 +107,14 @@ def _mixed_up(found: Disaggregation, telling: Sequence[tuple[int, int, Pdc]]) ->
     """Each feature in doubt with the one that it is most likely mixed up with.
 
     Where a dependency binds i and j, their exclusive or is also a column that explains the data: z_j − z_i if
-    i runs only while j does, z_i + z_j if they never run together. The fewer its switches, the likelier.
+    i runs only while j does, z_i + z_j if they never run together. The fewer its switches, the likelier. What
+    is very sure by all its evidence is in no doubt, though other divisions fit as well.
     """
     Z = found.solution.Z
     pairs = [(i, j) for i, j, _ in telling]
     bonds = []
-    for k in np.flatnonzero(found.hop.support < APPLIANCES.sure_support).tolist():
+    in_doubt = (found.hop.support < APPLIANCES.sure_support) & (found.sure < APPLIANCES.very_sure)
+    for k in np.flatnonzero(in_doubt).tolist():
         partners = [i + j - k for i, j in pairs if k in (i, j)]
         if partners:
             other = min(partners, key=lambda p: int(np.count_nonzero(np.diff(Z[:, k] ^ Z[:, p]))))

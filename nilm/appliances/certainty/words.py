@@ -95,15 +95,16 @@ def certainty_in_words(
 
 
 def _sum_of(group: Inseparable, ids: Sequence[str], energy: Sequence[EnergyRange]) -> NotToldApart:
-    """A group with the reason that binds most of it, and what is known: the sum."""
+    """A group with the reason that binds most of it, and what is known: the sum, no more than all used."""
     reasons = [bond.why for bond in group.bonds]
     total = range_of_sum(energy[k] for k in group.members)
+    most = sum(abs(e.kwh) for e in energy)
     return NotToldApart(
         appliance_ids=tuple(ids[k] for k in group.members),
         why=_WHY[max(dict.fromkeys(reasons), key=reasons.count)],
         energy_kwh=total.kwh,
-        energy_low_kwh=total.low_kwh,
-        energy_high_kwh=total.high_kwh,
+        energy_low_kwh=max(total.low_kwh, -most),
+        energy_high_kwh=min(total.high_kwh, most),
     )
 
 

@@ -22,6 +22,8 @@ FIT = Fit(
     duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
     left_over=0.001,
+    feeds_in=False,
+    as_shapes=False,
 )
 
 

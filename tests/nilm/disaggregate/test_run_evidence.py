@@ -22,6 +22,8 @@ FIT = Fit(
     duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
     left_over=0.001,
+    feeds_in=False,
+    as_shapes=False,
 )
 SURE = np.linspace(0.2, 0.95, K)
 
@@ -57,8 +59,22 @@ def test_a_run_of_another_size_stands_out_among_its_like() -> None:
 def test_a_run_at_a_gap_has_one_end_only() -> None:
     gaps = FIT.gap_before.copy()
     gaps[kettle_runs().end[0]] = True
-    assert column(kettle_runs(replace(FIT, gap_before=gaps)), RUN_EVIDENCE[6])[0] == 0.5
-    assert column(kettle_runs(), RUN_EVIDENCE[6])[0] == 0
+    name = "share of its start and end at a gap"
+    assert column(kettle_runs(replace(FIT, gap_before=gaps)), name)[0] == 0.5
+    assert column(kettle_runs(), name)[0] == 0
+
+
+def test_a_run_is_as_far_from_the_usual_one_whether_longer_or_shorter() -> None:
+    sizes = np.zeros((60, 1))
+    for first, end in ((0, 4), (10, 14), (20, 24), (30, 32), (40, 48)):
+        sizes[first:end] = 1
+    fit = replace(
+        FIT, residual_a=FIT.residual_a[:60], sizes=sizes, W=HOUSE.W[:1], watts=HOUSE.watts[:1],
+        gap_before=np.zeros(60, bool), duration_s=np.full(60, 120.0),
+    )  # fmt: skip
+    runs = read_runs(fit, np.array([0.9]), np.zeros(1))
+    far = column(runs, "how far it is from a usual run of its appliance, in log seconds")
+    np.testing.assert_allclose(far, [0, 0, 0, np.log10(2), np.log10(2)], atol=1e-12)
 
 
 def test_rows_of_the_fit_are_found_among_all_rows() -> None:

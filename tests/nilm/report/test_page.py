@@ -348,6 +348,7 @@ def test_doubts_sums_ranges_and_what_is_left_over_are_said(result: WeekResult) -
         doubt="it hardly ever switches alone",
         would_settle="switch it on alone",
         part_of=None,
+        not_told_apart_from=(second.appliance_id,),
     )
     ids = (first.appliance_id, second.appliance_id)
     certainty = replace(
@@ -359,7 +360,8 @@ def test_doubts_sums_ranges_and_what_is_left_over_are_said(result: WeekResult) -
     )
     page = render_report(replace(result, appliances=(doubtful, second, *others), certainty=certainty))
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page)).replace("\u00a0", " ")
-    assert "A guess (30 %)" in text
+    assert "a guess, not told apart" in text
+    assert f"A guess (30 %); it cannot be told apart from {second.name}" in text
     assert text.count("it hardly ever switches alone; what would settle it: switch it on alone") == 2
     assert "1.00 to 9.00" in text
     assert "£0.28 to £2.52" in text  # at £0.28 per kWh

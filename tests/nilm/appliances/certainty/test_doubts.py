@@ -3,8 +3,8 @@ import pytest
 
 from nilm.appliances.certainty import doubts
 from nilm.appliances.certainty.doubts import doubt_of, sure_word
-from nilm.disaggregate.confidence import appliance_map
-from nilm.disaggregate.evidence import EVIDENCE
+from nilm.disaggregate.confidence import SHAPES, WAYS, package_maps
+from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,11 @@ def test_a_probability_has_one_of_three_words(sure: float, word: str) -> None:
     assert sure_word(sure) == word
 
 
-def test_the_evidence_that_speaks_most_against_it_is_named() -> None:
-    table = appliance_map()
+@pytest.mark.parametrize("way", WAYS)
+def test_the_evidence_that_speaks_most_against_it_is_named(way: str) -> None:
+    table = package_maps()[way].appliance
     usual = np.zeros(len(EVIDENCE))
+    usual[AS_SHAPES] = way == SHAPES
     for name, centre in zip(table.evidence, table.centre, strict=True):
         usual[EVIDENCE.index(name)] = centre
     for name, weight in zip(table.evidence, table.weight, strict=True):

@@ -1,10 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from lfm import Solution
-from nilm.appliances.certainty.not_told_apart import DRIFT, SAME, TOGETHER, VARY, indistinguishable
+from lfm import Pdc, Solution
+from nilm.appliances.certainty.not_told_apart import DRIFT, MIXED, SAME, TOGETHER, VARY, indistinguishable
 from nilm.appliances.inrush import Start
 from nilm.disaggregate.evidence import EVIDENCE
 from nilm.simulate.house import simulated_house
@@ -19,7 +17,7 @@ def bonds(hopped_week):
     def found(Z=HOUSE.Z, W=HOUSE.W, *, drift: float = 1e-3, starts=(), duration_s=None, **changes):
         evidence = np.full((len(W), len(EVIDENCE)), -3.0)
         evidence[:, DRIFTS] = np.log10(drift)
-        week = replace(hopped_week(Solution(Z, W)), evidence=evidence, **changes)
+        week = hopped_week(Solution(Z, W), evidence=evidence, **changes)
         groups = indistinguishable(week, starts, duration_s=duration_s)
         return [tuple(bond) for group in groups for bond in group.bonds]
 
@@ -41,6 +39,15 @@ def test_what_always_runs_together_is_known_as_a_sum(bonds) -> None:
         Z[:, FRIDGE] == Z[:, KETTLE], 120.0, 0.1
     )  # or is it only a tenth of a second each time?
     assert bonds(Z, duration_s=moment) == [(*pair, TOGETHER)]
+
+
+def test_what_other_divisions_explain_is_mixed_up_unless_all_evidence_is_sure_of_it(bonds) -> None:
+    pair = (min(FRIDGE, KETTLE), max(FRIDGE, KETTLE))
+    support, sure = np.ones(len(HOUSE.W)), np.full(len(HOUSE.W), 0.95)
+    support[KETTLE], sure[KETTLE] = 0.6, 0.8
+    known = {"support": support, "dependencies": ((*pair, Pdc.DISJOINT),)}
+    assert bonds(sure=sure, **known) == [(*pair, MIXED)]
+    assert bonds(sure=np.full(len(HOUSE.W), 0.95), **known) == []
 
 
 def test_an_appliance_that_drift_split_in_two_never_meets_itself(bonds) -> None:

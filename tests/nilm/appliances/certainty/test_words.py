@@ -25,8 +25,8 @@ def hopped(hopped_week):
     return make
 
 
-def certainty(week: Disaggregation, ids: Sequence[str], names: Sequence[str]):
-    energy = [EnergyRange(2.0, 1.0, 5.0) for _ in ids]
+def certainty(week: Disaggregation, ids: Sequence[str], names: Sequence[str], *, high_kwh: float = 5.0):
+    energy = [EnergyRange(2.0, 1.0, high_kwh) for _ in ids]
     duration_s = np.full(week.solution.N, 120.0)
     return certainty_in_words(week, appliance_ids=ids, names=names, energy=energy, duration_s=duration_s)
 
@@ -72,6 +72,8 @@ def test_two_heaters_of_one_size_cannot_be_told_apart(hopped) -> None:
     assert "nearly the same current" in group.why
     # What is known is the sum of twice 2 kWh, each between 1 and 5.
     assert (group.energy_kwh, group.energy_low_kwh, group.energy_high_kwh) == (4.0, 2.0, 10.0)
+    (group,) = certainty(week, [f"A{k + 1:02d}" for k in range(7)], HOUSE.names, high_kwh=9.0).not_told_apart
+    assert group.energy_high_kwh == 14.0  # all seven together, not twice 9 kWh
 
 
 def test_what_draws_the_same_and_never_met_may_be_one_appliance(hopped) -> None:
