@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
+from nilm.disaggregate.disaggregation import load_disaggregation
 from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.options import FactoriseOptions, PriorOptions
