@@ -11,6 +11,6 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 INGEST = 4
 FACTORISE = 10
 HOP = 14
-PUBLISH = 12
+PUBLISH = 13
 SPECTRA = 1
 PIANO = 2

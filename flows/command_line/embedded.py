@@ -62,8 +62,8 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
     the server answers or they are done. What is left of it is for whoever asked.
 
     The user's own is PREFECT_API_URL, from the environment or the active Prefect profile. Ours is announced
-    to this process and its children (process pools, Dask clients) through the same variable, keeps no history,
-    and lives until this process ends, so that the last events still arrive.
+    to this process and its children (process pools, Dask clients) through the same variable. It keeps no
+    history, and lives until this process ends, so that the last events still arrive.
     """
     try:
         from prefect.context import refresh_global_settings_context
