@@ -7,7 +7,7 @@ again at any time from what `outputs/` holds, whatever became of the catalogue.
 import json
 import logging
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,8 @@ def read_summary(path: Path) -> WeekSummary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         lines = tuple(ApplianceLine(**line) for line in content.pop("appliances"))
-        summary = WeekSummary(**content, appliances=lines)
+        known = {field.name for field in fields(WeekSummary)}  # an older version wrote more
+        summary = WeekSummary(**{k: v for k, v in content.items() if k in known}, appliances=lines)
         for value in (summary.metered_kwh, summary.unexplained_kwh, summary.coverage):
             math.isfinite(value)  # TypeError where it is no number
         for line in lines:

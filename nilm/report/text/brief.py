@@ -73,7 +73,8 @@ def _changed(comparison: Comparison) -> str:
 
 
 def _change(kwh: float) -> str:
-    return f"{kwh:+,.1f} kWh".replace("-", "−")
+    shown = f"{kwh:+,.1f}".replace("-", "−")
+    return f"{shown if shown.strip('+−0.') else '±0.0'} kWh"
 
 
 def _money(summary: WeekSummary, kwh: float) -> str:

@@ -43,6 +43,8 @@ def test_a_week_is_a_sentence_four_numbers_and_a_table() -> None:
     text = week_brief(summary, [before], report="outputs/report.html")
     assert "\n\nAgainst 2014-wk52: +10.5 kWh; fridge +0.4 kWh (in doubt); new: kettle " in text
     assert week_line(summary, [before]).endswith("2 appliances, +10.5 kWh against 2014-wk52")
+    as_before = replace(before, metered_kwh=summary.metered_kwh + 0.01)
+    assert week_line(summary, [as_before]).endswith("2 appliances, ±0.0 kWh against 2014-wk52")
 
 
 def test_a_cell_cannot_leave_its_table() -> None:
