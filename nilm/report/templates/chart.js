@@ -129,6 +129,7 @@
   const redraw = () => {
     source.data = piled();
     line.visible = shown.every(Boolean);
+    plot.y_range.reset();  // after a zoom Bokeh leaves the height as it is
     names.forEach(({ item, hide, only }, n) => {
       item.classList.toggle("off", !shown[n]);
       hide.setAttribute("aria-pressed", String(shown[n]));

@@ -59,6 +59,8 @@ def test_dragging_over_the_chart_zooms_and_a_pointer_tells_the_watts(opened_page
         page.wait_for_function(
             "() => Number(document.querySelector('svg.row').getAttribute('viewBox').split(' ')[2]) < 4000"
         )
+        page.get_by_role("button", name="Show only fridge").click()
+        page.wait_for_function("() => Bokeh.documents[0].roots()[0].y_range.end < 500")  # it fills the height
         page.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
         page.wait_for_function(
             "() => document.querySelector('svg.row').getAttribute('viewBox') === '0 0 10080 10'"
