@@ -135,7 +135,7 @@ def _hand_out(
     """
     running: dict[PrefectFuture[Any], Job] = {}
     finished: SimpleQueue[PrefectFuture[Any]] = SimpleQueue()
-    broken, suspected = False, bool(order.suspects)
+    broken, suspected, ended = False, bool(order.suspects), ""
     while True:
         while not broken and len(running) < room() and (order.suspects or not suspected):
             job = order.take()
@@ -144,6 +144,9 @@ def _hand_out(
             future = runner.submit(_TASKS[job.step], {"place": job.place, "settings": settings})
             running[future] = job
             future.add_done_callback(finished.put)
+        if ended:  # said while the workers have their next jobs: it takes an answer of the server
+            show(order.n_ended, ended)
+            ended = ""
         if not running:
             return
         try:
@@ -162,7 +165,7 @@ def _hand_out(
             reason = in_words(error)
             log.error("%s failed: %s", job.place, reason)
             order.done(job, reason)
-        show(order.n_ended, f"{job.place} {_ENDED[job.step]}")
+        ended = f"{job.place} {_ENDED[job.step]}"
 
 
 class _Processes(ProcessPoolTaskRunner):

@@ -60,6 +60,11 @@ def in_words(error: BaseException) -> str:
         return "memory ran out; close other programs, or run with fewer --workers"
     if is_wrong_option(error):  # "Flow run received invalid parameters:\n - components: Input should …"
         return "; ".join(line.strip(" -") for line in str(error).splitlines()[1:])
+    if type(error).__name__ == "PrefectHTTPStatusError" and "401 Unauthorized" in str(error):
+        return (
+            "the Prefect server at PREFECT_API_URL asks who you are; set PREFECT_API_AUTH_STRING to the "
+            "user:password that the server was started with"
+        )
     return f"unexpected {type(error).__name__}: {error}; --verbose shows where"
 
 

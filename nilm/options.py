@@ -50,7 +50,6 @@ class FactoriseOptions:
     components: int | str = "auto"  # an upper bound, or "auto"
     estimator: str = "auto"
     seed: int = 0
-    warm_start: bool = False  # try the waveforms of the weeks before; then weeks depend on each other
 
     def __post_init__(self) -> None:
         check_components(self.components)

@@ -39,9 +39,10 @@ class RowThresholds(NamedTuple):
     steady mains cycle. Origin: set by hand."""
 
     # Times (nilm.timeline, nilm.recordings.overlaps, nilm.recordings.tables, nilm.recordings.ukdale)
-    gap_s: float = 1.0
+    gap_s: float = 0.99
     """Seconds between two rows up to which nothing is missing between them. Origin: one recording ends and
-    the next begins within a second."""
+    the next begins within a second; just below it, because a row is at least a second long and one that is
+    missing must be told."""
     shortest_s: float = 1e-3
     """Seconds that must be left of a row after a cut. Origin: set by hand; times are kept to the
     microsecond."""

@@ -45,6 +45,9 @@ _SERVER_ENVIRONMENT = {
     "PREFECT_UI_ENABLED": "0",
     "PREFECT__SERVER_EPHEMERAL": "1",  # only the services that a short-lived server needs
     "PREFECT__SERVER_FINAL": "1",
+    # Its database goes when the command ends: a history of it is work that the weeks wait for.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "",
     "DO_NOT_TRACK": "1",
@@ -59,8 +62,8 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
     the server answers or they are done. What is left of it is for whoever asked.
 
     The user's own is PREFECT_API_URL, from the environment or the active Prefect profile. Ours is announced
-    to this process and its children (process pools, Dask clients) through the same variable, and lives until
-    this process ends, so that the last log lines still arrive.
+    to this process and its children (process pools, Dask clients) through the same variable. It keeps no
+    history, and lives until this process ends, so that the last events still arrive.
     """
     try:
         from prefect.context import refresh_global_settings_context
@@ -86,7 +89,11 @@ def prefect_api(meanwhile: Iterable[None] = ()) -> Iterator[str]:
         url = _start(folder, secret, meanwhile)
     # Prefect's helper threads see only the global settings: a temporary_settings block would leave them
     # without an address, and each would start an ephemeral server.
-    ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": secret}
+    ours = {
+        "PREFECT_API_URL": url,
+        "PREFECT_API_AUTH_STRING": secret,
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",  # nobody reads its pages; the terminal has the lines
+    }
     os.environ.update(ours)
     refresh_global_settings_context()
     # A heartbeat tells a server that outlives the run. To end its thread takes up to a second.

@@ -5,16 +5,13 @@ Owns the two steps from path to path, their options and their manifest
 same inputs, options and code give the same bytes, and a step whose outputs are current does nothing.
 """
 
-import hashlib
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
-from lfm.arrays import FloatArray
 from nilm import versions
-from nilm.appliances.catalogue import read_catalogue
 from nilm.disaggregate.disaggregation import load_factorised, save_solution
 from nilm.disaggregate.estimate import Callback
 from nilm.disaggregate.hopping import hop_house
@@ -36,20 +33,15 @@ def factorise_week(
     *,
     house: str,
     week: str,
-    catalogue_path: Path | None = None,
     callback: Callback | None = None,
 ) -> Path:
     """`out_path`, after it holds the estimator's solution of the week (a `Factorised`).
 
-    `catalogue_path` is read only for `options.warm_start`. NothingUsableError if the week has no usable rows.
+    NothingUsableError if the week has no usable rows.
     """
     check_house(house)
     Week.parse(week)
-    inputs = {"waveforms": digest(waveforms_path)}
-    warm_start = _warm_start(catalogue_path, house, week) if options.warm_start else None
-    if warm_start is not None:  # not the catalogue as a whole: it grows with every week
-        inputs["warm_start"] = hashlib.sha256(warm_start.tobytes()).hexdigest()
-    step = Step("factorise", inputs, asdict(options), versions.FACTORISE)
+    step = Step("factorise", {"waveforms": digest(waveforms_path)}, asdict(options), versions.FACTORISE)
     if _is_current(out_path, step, f"{house} {week}"):
         return out_path
     table = read_week(waveforms_path)
@@ -65,7 +57,6 @@ def factorise_week(
         estimator=options.estimator,
         seed=options.seed,
         fit_for_use=table.fit_for_use,
-        warm_start=warm_start,
         callback=callback,
     )
     log.info("%s %s: %d appliances in %d rows", house, week, found.baseline.K, found.baseline.N)
@@ -96,14 +87,6 @@ def hop_week(factorised_path: Path, out_path: Path, options: PriorOptions, *, wa
     save_solution(out_path, found)
     record(out_path.parent / "manifest.json", step, [out_path])
     return out_path
-
-
-def _warm_start(catalogue_path: Path | None, house: str, week: str) -> FloatArray | None:
-    """The waveforms (K, D) that the last week before this one had; None if there is none."""
-    if catalogue_path is None or not catalogue_path.is_file():
-        return None
-    last = read_catalogue(catalogue_path, house).week_before(week)
-    return np.stack([s.look.current_a for s in last.sightings]) if last and last.sightings else None
 
 
 def _is_current(out_path: Path, step: Step, label: str) -> bool:

@@ -61,8 +61,8 @@ def read_submeters(
     """The submeters of a house on the rows of a week, and notes on what was left out.
 
     Rows stand for `duration_s` (N,) from `start_utc` (N,) on. Channels named as the whole house's meter are
-    passed over. A house without labels.dat has none; a file that cannot be read is left out and named in the
-    notes.
+    passed over. A house without labels.dat has none; a file that cannot be read, and lines of one that
+    cannot, are left out and named in the notes.
     """
     labels_path = house_folder / "labels.dat"
     if not labels_path.is_file():
@@ -82,6 +82,10 @@ def read_submeters(
         except InputFileError as error:
             notes.append(f"Submeter {channel} ({name}) was left out: {error}")
             continue
+        if series.bad_lines:
+            lines = "1 line" if series.bad_lines == 1 else f"{series.bad_lines:,} lines"
+            why = "not a time and watts, or a time already read"
+            notes.append(f"Submeter {channel} ({name}): {lines} left out ({why}).")
         watts = mean_on_rows(series.time_s, series.values[:, 0], start_utc, duration_s=duration_s)
         found.append(Submeter(channel, name.replace("_", " "), watts))  # labels.dat has no blanks in names
     return found, tuple(notes)

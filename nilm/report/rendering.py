@@ -24,6 +24,13 @@ def render(template: str, **names: Any) -> str:
     return _environment().get_template(template).render(names)
 
 
+def load_templates() -> None:
+    """Compile every template now, for a process whose copies will make pages."""
+    environment = _environment()
+    for name in environment.list_templates(extensions=["html"]):
+        environment.get_template(name)
+
+
 @cache
 def _environment() -> jinja2.Environment:
     """The templates with autoescape on and every name required, and the constants that all pages share."""

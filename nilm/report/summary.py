@@ -7,15 +7,15 @@ again at any time from what `outputs/` holds, whatever became of the catalogue.
 import json
 import logging
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nilm.appliances.certainty.doubts import GUESS, sure_word
 from nilm.errors import InputFileError
 from nilm.report.folders import summaries_before
-from nilm.report.text.words import is_sure
 from nilm.report.when import Window, hours_of, week_window
 from nilm.results import Appliance, WeekResult
 from nilm.timeline import J_PER_KWH
@@ -48,6 +48,11 @@ class ApplianceLine:
         return abs(self.energy_kwh) * J_PER_KWH / self.on_s if self.on_s > 0 else 0.0
 
     @property
+    def is_guess(self) -> bool:
+        """Whether its probability of being right is known, and that of a guess."""
+        return self.sure is not None and sure_word(self.sure) == GUESS
+
+    @property
     def run_s(self) -> float:
         """How long one run lasts on average; 0 where none was counted."""
         return self.on_s / self.runs if self.runs else 0.0
@@ -59,16 +64,19 @@ class WeekSummary:
 
     house: str
     week: str
-    first_utc: str  # ISO, start of the first row
-    last_utc: str  # ISO, start of the last row
     metered_kwh: float
     unexplained_kwh: float
     coverage: float
-    verdict: str
     tariff_per_kwh: float
     currency: str
     appliances: tuple[ApplianceLine, ...]
-    doubtful_kwh: float = 0.0  # of appliances of which we are not very sure
+
+    @property
+    def guessed(self) -> float | None:
+        """The share of the appliances' energy that is a guess; None where there is no energy."""
+        found_kwh = sum(abs(line.energy_kwh) for line in self.appliances)
+        guessed_kwh = sum(abs(line.energy_kwh) for line in self.appliances if line.is_guess)
+        return guessed_kwh / found_kwh if found_kwh > 0 else None
 
 
 def summary_of(result: WeekResult) -> WeekSummary:
@@ -77,16 +85,12 @@ def summary_of(result: WeekResult) -> WeekSummary:
     return WeekSummary(
         house=result.house,
         week=result.week,
-        first_utc=str(np.datetime_as_string(result.start_utc.min(), unit="s")) + "Z",
-        last_utc=str(np.datetime_as_string(result.start_utc.max(), unit="s")) + "Z",
         metered_kwh=float(result.metered_kwh),
         unexplained_kwh=float(result.unexplained_kwh),
         coverage=float(result.quality.coverage),
-        verdict=result.certainty.verdict,
         tariff_per_kwh=float(result.tariff_per_kwh),
         currency=result.currency,
         appliances=tuple(_line(result, appliance, window) for appliance in result.appliances),
-        doubtful_kwh=sum(abs(float(a.energy_kwh)) for a in result.appliances if not is_sure(a)),
     )
 
 
@@ -131,7 +135,8 @@ def read_summary(path: Path) -> WeekSummary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         lines = tuple(ApplianceLine(**line) for line in content.pop("appliances"))
-        summary = WeekSummary(**content, appliances=lines)
+        known = {field.name for field in fields(WeekSummary)}  # an older version wrote more
+        summary = WeekSummary(**{k: v for k, v in content.items() if k in known}, appliances=lines)
         for value in (summary.metered_kwh, summary.unexplained_kwh, summary.coverage):
             math.isfinite(value)  # TypeError where it is no number
         for line in lines:

@@ -59,6 +59,16 @@ def test_what_nobody_foresaw_says_how_to_see_more() -> None:
     assert "fewer --workers" in in_words(MemoryError())
 
 
+def test_a_prefect_server_that_asks_for_a_password_is_told_in_words() -> None:
+    import httpx
+    from prefect.exceptions import PrefectHTTPStatusError
+
+    request = httpx.Request("GET", "http://127.0.0.1:4200/api/admin/version")
+    with pytest.raises(httpx.HTTPStatusError) as refused:
+        httpx.Response(401, json={"exception_message": "Unauthorized"}, request=request).raise_for_status()
+    assert "set PREFECT_API_AUTH_STRING" in in_words(PrefectHTTPStatusError.from_httpx_error(refused.value))
+
+
 def test_failed_weeks_are_counted_and_the_first_is_named() -> None:
     place = WeekPaths(Path("data"), "house_1", Week(2015, 3), Path("outputs"))
     assert (

@@ -53,8 +53,9 @@
   // A finger scrolls the page; the buttons of the days zoom there.
   plot.toolbar.active_drag = matchMedia("(pointer: coarse)").matches ? null : drag;
   plot.xaxis.formatter = new Bokeh.DatetimeTickFormatter({
-    minutes: "%H:%M", hourmin: "%H:%M", hours: "%H:%M", days: place.clientWidth < 700 ? "%a" : "%a %d %b",
+    minutes: "%H:%M", hourmin: "%H:%M", hours: "%H:%M", days: place.clientWidth < 700 ? "%a" : "%a %-d %b",
   });
+  plot.yaxis.formatter = new Bokeh.NumeralTickFormatter({ format: "0,0" });
   const patterns = [null, "/", ".", "\\"];
   const areas = data.layers.map((layer, n) => plot.varea_step({
     x: { field: "x" }, y1: { field: "low" + n }, y2: { field: "high" + n }, source, step_mode: "after",
@@ -128,6 +129,7 @@
   const redraw = () => {
     source.data = piled();
     line.visible = shown.every(Boolean);
+    plot.y_range.reset();  // after a zoom Bokeh leaves the height as it is
     names.forEach(({ item, hide, only }, n) => {
       item.classList.toggle("off", !shown[n]);
       hide.setAttribute("aria-pressed", String(shown[n]));

@@ -6,30 +6,32 @@ from collections.abc import Sequence
 from nilm.appliances.certainty.doubts import sure_word
 from nilm.report.changes import Comparison, compare
 from nilm.report.summary import WeekSummary
+from nilm.report.text.words import decimals, money_text
 
 
 def week_line(summary: WeekSummary, earlier: Sequence[WeekSummary]) -> str:
     """The week in one line of plain text: energy, cost, appliances, and the change to the week before."""
+    n = len(summary.appliances)
     line = (
-        f"{summary.house} {summary.week}: {summary.metered_kwh:.1f} kWh, "
-        f"{_money(summary, summary.metered_kwh)}, {len(summary.appliances)} appliances"
+        f"{summary.house} {summary.week}: {decimals(summary.metered_kwh, 1)} kWh, "
+        f"{_money(summary, summary.metered_kwh)}, {n} appliance{'' if n == 1 else 's'}"
     )
     changed = compare(summary, earlier)
-    return line if changed is None else f"{line}, {changed.change_kwh:+.1f} kWh against {changed.week}"
+    return line if changed is None else f"{line}, {_change(changed.change_kwh)} against {changed.week}"
 
 
 def week_brief(summary: WeekSummary, earlier: Sequence[WeekSummary], *, report: str) -> str:
     """The week's Markdown, compared with `earlier` weeks; `report` is its page's address, or its path."""
     used = sum(line.energy_kwh for line in summary.appliances if line.energy_kwh > 0)
     ranked = sorted(summary.appliances, key=lambda line: -line.energy_kwh)
-    sentence = f"{summary.house} used {summary.metered_kwh:.1f} kWh in {summary.week}"
+    sentence = f"{summary.house} used {decimals(summary.metered_kwh, 1)} kWh in {summary.week}"
     if ranked and ranked[0].energy_kwh > 0:
         sentence += f", most of it by {_safe(ranked[0].name)} ({ranked[0].energy_kwh:.1f} kWh)"
     numbers = markdown_table(
         ("energy", "cost", "appliances", "recorded"),
         [
             (
-                f"{summary.metered_kwh:.1f} kWh",
+                f"{decimals(summary.metered_kwh, 1)} kWh",
                 _money(summary, summary.metered_kwh),
                 str(len(summary.appliances)),
                 f"{summary.coverage:.0%} of the week",
@@ -43,8 +45,8 @@ def week_brief(summary: WeekSummary, earlier: Sequence[WeekSummary], *, report: 
                 line.appliance_id,
                 line.name,
                 line.kind,
-                f"{line.energy_kwh:.2f}",
-                f"{line.energy_kwh / used:.0%}" if used else "",
+                decimals(line.energy_kwh, 2),
+                f"{line.energy_kwh / used:.0%}" if line.energy_kwh > 0 else "",
                 _money(summary, line.energy_kwh),
                 "" if line.sure is None else sure_word(line.sure),
             )
@@ -59,10 +61,10 @@ def week_brief(summary: WeekSummary, earlier: Sequence[WeekSummary], *, report: 
 
 def _changed(comparison: Comparison) -> str:
     """What changed against the week before, as one paragraph."""
-    said = [f"{comparison.change_kwh:+.1f} kWh"]
+    said = [f"{_change(comparison.change_kwh)}"]
     for move in comparison.moves:
         why = "; ".join(words for words in (move.reason, "in doubt" if move.in_doubt else "") if words)
-        said.append(f"{_safe(move.name)} {move.change_kwh:+.1f} kWh" + (f" ({why})" if why else ""))
+        said.append(f"{_safe(move.name)} {_change(move.change_kwh)}" + (f" ({why})" if why else ""))
     came = comparison.arrivals
     for words, names in (("new", came.new), ("back", came.back), ("not seen any more", came.vanished)):
         if names:
@@ -70,8 +72,13 @@ def _changed(comparison: Comparison) -> str:
     return f"Against {comparison.week}: {'; '.join(said)}."
 
 
+def _change(kwh: float) -> str:
+    shown = f"{kwh:+,.1f}".replace("-", "−")
+    return f"{shown if shown.strip('+−0.') else '±0.0'} kWh"
+
+
 def _money(summary: WeekSummary, kwh: float) -> str:
-    return f"{summary.currency}{kwh * summary.tariff_per_kwh:.2f}"
+    return money_text(kwh * summary.tariff_per_kwh, summary.currency)
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

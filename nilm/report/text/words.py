@@ -94,10 +94,15 @@ def watts_text(value: float) -> str:
 
 def money(value: float, currency: str) -> Markup:
     """An amount in a currency; the three best known by their sign, the others by their code."""
+    return data(value, money_text(value, currency))
+
+
+def money_text(value: float, currency: str) -> str:
+    """The words of `money` alone."""
     sign = _SYMBOLS.get(currency, currency)
     amount = f"{abs(value):,.2f}"
     minus = "−" if value < 0 and amount.strip("0.,") else ""
-    return data(value, f"{minus}{sign}{amount}" if len(sign) == 1 else f"{minus}{amount} {sign}")
+    return f"{minus}{sign}{amount}" if len(sign) == 1 else f"{minus}{amount} {sign}"
 
 
 def change(value: float, places: int = 1, unit: str = "") -> Markup:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nilm.appliances.catalogue import Catalogue, Look, Sighting, WeekRecord, write_catalogue
-from nilm.disaggregate.disaggregation import load_disaggregation, load_factorised
+from nilm.disaggregate.disaggregation import load_disaggregation
 from nilm.disaggregate.steps import factorise_week, hop_week
 from nilm.errors import InputFileError, NothingUsableError, OptionError
 from nilm.options import FactoriseOptions, PriorOptions
@@ -15,14 +14,7 @@ from nilm.recordings.tables import read_week, write_week
 
 def factorise(week: Any, **options: Any) -> Path:
     path = week.solutions / "factorised.npz"
-    return factorise_week(
-        week.waveforms,
-        path,
-        FactoriseOptions(**options),
-        house=week.name,
-        week=week.week,
-        catalogue_path=week.catalogue,
-    )
+    return factorise_week(week.waveforms, path, FactoriseOptions(**options), house=week.name, week=week.week)
 
 
 def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
@@ -48,25 +40,6 @@ def test_two_steps_leave_the_truth_on_disk_and_a_rerun_does_nothing(
     assert hopped_path.read_bytes() == before
     hop_week(factorised, hopped_path, PriorOptions(prior="paper"), waveforms_path=week.waveforms)
     assert "paper" in load_disaggregation(hopped_path).priors
-
-
-def test_a_warm_start_is_taken_from_the_weeks_before_only(
-    tmp_path: Path, ingested_week: Callable[..., Any]
-) -> None:
-    week = ingested_week(tmp_path, n_appliances=4, week="2015-wk05")
-    house = week.house
-    sightings = tuple(
-        Sighting(f"A{k + 1:02d}", name, Look(kind, float(w), wave))
-        for k, (name, kind, w, wave) in enumerate(
-            zip(house.names, house.kinds, house.watts, house.W, strict=True)
-        )
-    )
-    write_catalogue(week.catalogue, Catalogue(week.name, {"2015-wk06": WeekRecord("s", sightings)}))
-    assert not any("carried over" in n for n in load_factorised(factorise(week, warm_start=True)).notes)
-    write_catalogue(week.catalogue, Catalogue(week.name, {"2015-wk04": WeekRecord("s", sightings)}))
-    warm = load_factorised(factorise(week, warm_start=True))
-    assert any("carried over" in n for n in warm.notes)
-    np.testing.assert_array_equal(warm.baseline.Z, house.Z)
 
 
 def test_a_week_without_rows_is_an_error_that_names_the_file(

@@ -8,8 +8,9 @@ from nilm import files
 from nilm.errors import InputFileError
 from nilm.recordings import quality
 from nilm.recordings.quality import Dropped, Flag, HourRecord, WeekQuality
-from nilm.recordings.spans import NOT_RECORDED
+from nilm.recordings.spans import NOT_RECORDED, holes
 from nilm.recordings.ukdale import Week
+from nilm.timeline import gaps_before, utc
 
 WEEK = Week(2015, 4)
 START_S = int(WEEK.start.timestamp())
@@ -35,6 +36,14 @@ def used(hour: float, *, seconds: float = 3600.0, **kwargs: object) -> HourRecor
 
 def instants(*hours: int) -> list[int]:
     return [START_S + 3600 * hour + 1200 * i for hour in hours for i in range(3)]
+
+
+def test_a_row_of_a_second_that_is_missing_is_told_wherever_the_clock_stands() -> None:
+    at = np.arange(START_S, START_S + 60) + 0.1
+    kept = np.delete(at, [7, 21])
+    found = holes(kept, kept + 1.0, (at[0], at[-1] + 1.0))
+    np.testing.assert_allclose(found, [(at[7], at[8]), (at[21], at[22])], atol=1e-6)
+    assert gaps_before(utc(kept), np.ones(len(kept))).nonzero()[0].tolist() == [0, 7, 20]
 
 
 def test_every_missing_row_has_one_reason_and_the_counts_add_up() -> None:

@@ -36,8 +36,9 @@ def test_channels_are_read_by_number_and_the_whole_house_is_passed_over(tmp_path
     found, notes = read_submeters(tmp_path, START, duration_s=ROW_S)
     assert [(s.channel, s.name) for s in found] == [(2, "kettle"), (3, "../../x")]
     assert found[0].watts[0] == 2000
-    assert len(notes) == 1
-    assert "Submeter 4 (gone) was left out" in notes[0]
+    assert len(notes) == 2
+    assert notes[0].startswith("Submeter 2 (kettle): 1 line left out")
+    assert "Submeter 4 (gone) was left out" in notes[1]
 
 
 def test_a_week_is_marked_by_its_own_readings_and_names_alone(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,18 @@ def outputs(tmp_path: Path, week: Any) -> Path:
 def test_a_summary_is_read_back_as_it_was_written(tmp_path: Path, week: Any) -> None:
     result = week(n_appliances=3, days=1)
     path = tmp_path / "summary.json"
-    path.write_text(json.dumps(week_summary(result)), encoding="utf-8")
+    of_an_older_version = {"verdict": "not identifiable"}
+    path.write_text(json.dumps(week_summary(result) | of_an_older_version), encoding="utf-8")
     summary = read_summary(path)
     assert summary.metered_kwh == result.metered_kwh
-    assert summary.first_utc == "2014-12-29T00:00:00Z"
+    assert summary.guessed == 0  # it is not known how sure these are
+    largest, *others = summary.appliances
+    unsure = replace(
+        summary, appliances=(replace(largest, sure=0.3), *(replace(a, sure=0.7) for a in others))
+    )
+    share = abs(largest.energy_kwh) / sum(abs(a.energy_kwh) for a in summary.appliances)
+    assert unsure.guessed == pytest.approx(share)
+    assert replace(summary, appliances=()).guessed is None
     assert [a.energy_kwh for a in summary.appliances] == [a.energy_kwh for a in result.appliances]
     assert [a.colour for a in summary.appliances] == [a.colour for a in result.appliances]
 

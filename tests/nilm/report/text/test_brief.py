@@ -12,12 +12,9 @@ def test_a_week_is_a_sentence_four_numbers_and_a_table() -> None:
     summary = WeekSummary(
         house="house_1",
         week="2015-wk01",
-        first_utc="2014-12-29T00:00:00Z",
-        last_utc="2015-01-04T23:58:00Z",
         metered_kwh=20.470218548875531,
         unexplained_kwh=0.470218548875531,
         coverage=0.993,
-        verdict="identifiable",
         tariff_per_kwh=0.25,
         currency="£",
         appliances=lines,
@@ -35,12 +32,19 @@ def test_a_week_is_a_sentence_four_numbers_and_a_table() -> None:
     assert "[The report](https://reports.test/house_1/2015-wk01/report.html)" in text
     assert "The report: `outputs/report.html`" in week_brief(summary, [], report="outputs/report.html")
     assert week_line(summary, []) == "house_1 2015-wk01: 20.5 kWh, £5.12, 2 appliances"
+    sunny = replace(
+        summary, metered_kwh=-4.0, currency="EUR", appliances=(replace(lines[0], energy_kwh=-8.0),)
+    )
+    assert week_line(sunny, []) == "house_1 2015-wk01: −4.0 kWh, −€1.00, 1 appliance"
+    assert "| A02 | fridge | motor | −8.00 |  | −€2.00 | very sure |" in week_brief(sunny, [], report="r")
 
     fridge = replace(lines[0], energy_kwh=4.6, low_kwh=4.2, high_kwh=4.9)
     before = replace(summary, week="2014-wk52", metered_kwh=10.0, appliances=(fridge,))
     text = week_brief(summary, [before], report="outputs/report.html")
     assert "\n\nAgainst 2014-wk52: +10.5 kWh; fridge +0.4 kWh (in doubt); new: kettle " in text
     assert week_line(summary, [before]).endswith("2 appliances, +10.5 kWh against 2014-wk52")
+    as_before = replace(before, metered_kwh=summary.metered_kwh + 0.01)
+    assert week_line(summary, [as_before]).endswith("2 appliances, ±0.0 kWh against 2014-wk52")
 
 
 def test_a_cell_cannot_leave_its_table() -> None:
