@@ -352,31 +352,17 @@ class ShapeThresholds(NamedTuple):
     least_change: float = 0.1
     """Share of the level that a track exceeds in 2% of the time, below which changes are wander."""
 
-    # On/off parts of a track (parts)
-    level_nats: float = 0.02
-    """λ, nats of one row away from zero."""
-    below: float = 20.0
-    """κ, how much dearer less than nothing is: it is left only by mistake."""
-    switch_nats: float = 3.0
-    """Nats of a switch, beside its time."""
-    size_nats: float = 7.0
-    """Nats of a part's size. Origin: one among a thousand."""
-    least_steps: float = 3.0
-    """Resolutions below which a step is no part."""
-    most_parts: int = 8
-    """Parts of a track."""
-    tries: int = 4
-    """Sizes tried for each new part. Origin: for time."""
-    narrow: float = 0.025
-    """Half width of a peak, as a share of its size."""
-    narrow_steps: float = 1.5
-    """The same in resolutions; the larger holds."""
-    wide: float = 1.6
-    """Factor on the size, up and down: the changes that a peak is compared with."""
-    peak_nats: float = 12.0
-    """Nats by which more changes lie in a peak than around it."""
-    apart: float = 0.1
-    """Logarithm of the ratio of two sizes below which one is tried."""
+    # Pulses of a track, and parts of it that are on or off (pulses, parts)
+    least_steps: float = 10.0
+    """Resolutions below which a rise begins no pulse."""
+    same_size: float = 0.015
+    """Share of its size by which a fall may differ from the rise that it ends, one standard deviation."""
+    same_sigmas: float = 4.0
+    """Such standard deviations from which they do not belong together."""
+    least_pulses: int = 2
+    """Pulses of a part. Origin: a pulse that is like no other may belong to a load that varies."""
+    most_pulses: int = 3_000
+    """Pulses of a track that is taken apart. Origin: for memory, which grows with their square."""
 
     # Tracks of different scale (scales)
     peak_width: float = 0.25

@@ -241,6 +241,8 @@ class VaryingThresholds(NamedTuple):
     """Watts below which steps and levels are wander. Real heaters wander by up to 5 W from row to row."""
     pause_s: float = 1800.0
     """Seconds: the pauses of a washing machine, a dishwasher or a dryer inside one run are shorter."""
+    shortest_s: float = 60.0
+    """Seconds: shorter runs and pauses are alike when appliances of one waveform are told apart."""
     least_share: float = 0.002
     """Share of the energy above the base. A smaller feature is left to the unexplained energy."""
     least_apart: float = 0.005

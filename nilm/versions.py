@@ -9,7 +9,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 """
 
 INGEST = 4
-FACTORISE = 11
+FACTORISE = 12
 HOP = 15
 PUBLISH = 14
 SPECTRA = 1

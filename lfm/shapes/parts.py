@@ -1,33 +1,47 @@
 """One track of sizes as a sum of sources that are on or off, and what is left over.
 
-Several sources may have one shape (heaters). A source that is on or off shows as a *peak* among the changes
-of the track: many of one size, where a load that varies has few of any. Only sizes with such a peak are
-tried. With C(x) = log(1 + x²), parts of size u_i and states z_i(t) minimise Σ_t C((Δa − Σ_i Δz_i u_i)/s) +
-λ Σ_t C(r_t/s)(1 + κ[r_t < 0]) + (price of a switch and of its time)·switches + (price of a size)·parts, r_t
-= a_t − Σ_i z_i(t) u_i. Parts are added one after the other, each decoded by a binary Viterbi, then all
-again in turn.
+Several sources may have one shape (heaters), so that only their sum is known. Each pulse of the track is an
+activation of one of them (`pulses`); which pulses belong to one source is decided by all that is known of
+them: size, duration, how soon the next one follows, and what else is on
+(`lfm.switching.collinear.partition`). A pulse that is like no other is left in the track.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from lfm.arrays import BinaryArray, BoolArray, FloatArray
-from lfm.checks import check_gaps, check_real, check_scale, is_number
-from lfm.compiled import compiled
+from lfm.arrays import BinaryArray, BoolArray, FloatArray, IntArray
+from lfm.checks import check_binary, check_durations, check_gaps, check_real, check_scale, is_number
 from lfm.errors import InvalidInputError
+from lfm.shapes.pulses import Pulses, find_pulses
+from lfm.switching.collinear.partition import (
+    Activations,
+    best_partition_and_spread,
+    context_of,
+    doublings,
+    nearest_alike,
+)
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.thresholds import SHAPES
 
 
 class Parts(NamedTuple):
-    """A track as on/off parts."""
+    """A track as on/off parts, the largest first: track = size.sum(axis=1) + left."""
 
-    size: FloatArray  # (P,)
-    on: BinaryArray  # (N, P)
+    size: FloatArray  # (N, P) what each part draws, of one size throughout a run, 0 where it is off
     left: FloatArray  # (N,) what they leave of the track
 
 
-def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) -> Parts:
+def split_track(
+    track: FloatArray,
+    gap_before: BoolArray,
+    *,
+    resolution: float,
+    duration: ArrayLike | None = None,
+    shortest: float = 1.0,
+    beside: ArrayLike | None = None,
+) -> Parts:
     """The sources that are on or off in one track of sizes, and what they leave of it.
 
     Parameters
@@ -37,52 +51,51 @@ def split_track(track: FloatArray, gap_before: BoolArray, *, resolution: float) 
     gap_before : array of bool, shape (N,)
         True where a row does not follow the one before.
     resolution : float above 0
-        Changes below this, in the unit of the track, are wander.
+        Changes of this size, in the unit of the track, are wander.
+    duration : array of shape (N,), optional
+        The time that each row stands for. Default: 1 each.
+    shortest : float above 0, default 1
+        The shortest time that counts, in the unit of `duration`: shorter runs and pauses are alike.
+    beside : array of zeros and ones, shape (N, M), optional
+        Other sources that are on or off: those that a part runs with help to tell it from others.
 
     Returns
     -------
     Parts
-        `size` (P,), `on` (N, P) and `left` (N,): track = on @ size + left.
+        `size` (N, P), the largest part first, and `left` (N,): their sum is the track.
 
     Raises
     ------
     InvalidInputError
-        Where the track is empty or not finite, gap_before is not one boolean per row, or resolution is not
-        above 0.
+        Where the track is empty or not finite, gap_before, duration or beside have not one entry per row, or
+        resolution or shortest is not above 0.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lfm import split_track
     >>> t = np.arange(500)
-    >>> track = 2000.0 * (t % 90 < 20) + 800.0 * (t % 130 < 50)
+    >>> track = 2000.0 * (t % 90 < 20) + 800.0 * (t % 130 > 80)
     >>> parts = split_track(track, np.zeros(500, dtype=bool), resolution=5)
-    >>> np.sort(parts.size).round().tolist()
-    [800.0, 2000.0]
+    >>> parts.size.max(axis=0).round().tolist()
+    [2000.0, 800.0]
     """
     track = check_track(track, resolution)
     gap_before = check_gaps(gap_before, len(track))
-    sizes: list[float] = []
-    states: list[BinaryArray] = []
-    left = track / resolution
-    price = _cost(left, gap_before)
-    while len(sizes) < SHAPES.most_parts:
-        found = _new_part(left, gap_before)
-        if found is None or found[0] >= price:
-            break
-        _, size, state = found
-        sizes.append(size)
-        states.append(state)
-        left = left - size * state
-        for i in range(len(sizes)):
-            alone = left + sizes[i] * states[i]
-            states[i] = _states(alone, sizes[i], gap_before)
-            sizes[i] = _step_size(alone, states[i], gap_before, sizes[i])
-            left = alone - sizes[i] * states[i]
-        price = _cost(left, gap_before)
-    N = len(left)
-    on = np.column_stack(states) if states else np.zeros((N, 0), dtype=np.uint8)
-    return Parts(np.array(sizes) * resolution, on, left * resolution)
+    time = check_durations(duration, len(track))
+    if not (is_number(shortest) and 0 < shortest < np.inf):
+        raise InvalidInputError(f"shortest must be a finite number above 0, got {shortest!r}")
+    others = np.zeros((len(track), 0), np.uint8) if beside is None else check_binary("beside", beside)
+    if len(others) != len(track):
+        raise InvalidInputError(f"beside has {len(others)} rows; the track has {len(track)}")
+    pulses = find_pulses(track, gap_before, resolution=resolution)
+    source = _sources(pulses, time, shortest, others)
+    size = np.zeros((len(track), int(source.max(initial=-1)) + 1))
+    for first, end, height, _, k in zip(*pulses, source.tolist(), strict=True):
+        if k >= 0:
+            size[first:end, k] += height
+    size = size[:, np.argsort(-(time @ size), kind="stable")]
+    return Parts(size, track - size.sum(axis=1))
 
 
 def check_track(track: FloatArray, resolution: float) -> FloatArray:
@@ -97,95 +110,32 @@ def check_track(track: FloatArray, resolution: float) -> FloatArray:
     return sizes
 
 
-def _new_part(left: FloatArray, gap_before: BoolArray) -> tuple[float, float, BinaryArray] | None:
-    """(price afterwards, size, states) of the best further part; None where no size recurs."""
-    best: tuple[float, float, BinaryArray] | None = None
-    for size in _recurring(np.abs(np.diff(left)[~gap_before[1:]])):
-        state = _states(left, size, gap_before)
-        size = _step_size(left, state, gap_before, size)
-        state = _states(left, size, gap_before)
-        switches = int(np.count_nonzero(np.diff(state.astype(np.int8))[~gap_before[1:]]))
-        if switches < 2:
-            continue
-        timed = SHAPES.switch_nats + np.log(len(left) / switches)
-        price = _cost(left - size * state, gap_before) + timed * switches + SHAPES.size_nats
-        if best is None or price < best[0]:
-            best = (price, size, state)
-    return best
-
-
-def _recurring(steps: FloatArray) -> list[float]:
-    """The sizes at which the steps have their clearest peaks, the clearest first.
-
-    With n steps in a peak and e expected from those around it, n log(n/e) − (n − e) nats speak for the peak.
-    """
-    size = np.sort(steps[steps > SHAPES.least_steps])
-    if len(size) < 2:
-        return []
-    half = np.maximum(SHAPES.narrow_steps, SHAPES.narrow * size)
-    inside = np.searchsorted(size, size + half, side="right") - np.searchsorted(size, size - half)
-    wide = SHAPES.wide
-    around = np.searchsorted(size, size * wide, side="right") - np.searchsorted(size, size / wide) - inside
-    expected = (np.maximum(around, 0) + 1) * 2 * half / (size * (wide - 1 / wide))
-    speaks = np.where(inside > expected, inside * np.log(inside / expected) - (inside - expected), 0.0)
-    found: list[float] = []
-    for i in np.argsort(-speaks, kind="stable"):
-        if speaks[i] < SHAPES.peak_nats or len(found) == SHAPES.tries:
-            break
-        if all(abs(np.log(size[i] / other)) > SHAPES.apart for other in found):
-            found.append(float(size[i]))
-    return found
-
-
-def _step_size(left: FloatArray, state: BinaryArray, gap_before: BoolArray, size: float) -> float:
-    """The median change where the state changes, in its direction; `size` where it never does."""
-    turn = np.diff(state.astype(np.int8))
-    at = (turn != 0) & ~gap_before[1:]
-    return max(float(np.median(np.diff(left)[at] * turn[at])), SHAPES.least_steps) if at.any() else size
-
-
-def _cost(left: FloatArray, gap_before: BoolArray) -> float:
-    change = np.diff(left)[~gap_before[1:]]
-    level = np.log1p(left**2) * np.where(left < 0, 1 + SHAPES.below, 1.0)
-    return float(np.sum(np.log1p(change**2)) + SHAPES.level_nats * np.sum(level))
-
-
-def _states(left: FloatArray, size: float, gap_before: BoolArray) -> BinaryArray:
-    """(N,) the cheapest states of a part of `size` in a track that it has not been taken off."""
-    return _viterbi(left, size, gap_before, SHAPES.level_nats, SHAPES.below, SHAPES.switch_nats)
-
-
-@compiled
-def _level_cost(left: float, level: float, below: float) -> float:
-    return float(level * np.log1p(left * left) * (1 + below if left < 0 else 1.0))
-
-
-@compiled
-def _viterbi(
-    left: FloatArray, size: float, gap_before: BoolArray, level: float, below: float, switch: float
-) -> BinaryArray:
-    """`_states` at these prices."""
-    N = len(left)
-    back = np.zeros((N, 2), dtype=np.uint8)
-    off, on = _level_cost(left[0], level, below), _level_cost(left[0] - size, level, below)
-    for t in range(1, N):
-        if gap_before[t]:
-            least = min(off, on)
-            back[t, :] = 0 if off <= on else 1
-            off, on = least, least
-        else:
-            change = left[t] - left[t - 1]
-            stay = np.log1p(change**2)
-            to_off = on + np.log1p((change + size) ** 2) + switch
-            to_on = off + np.log1p((change - size) ** 2) + switch
-            back[t, 0] = 1 if to_off < off + stay else 0
-            back[t, 1] = 0 if to_on < on + stay else 1
-            off, on = min(off + stay, to_off), min(on + stay, to_on)
-        off += _level_cost(left[t], level, below)
-        on += _level_cost(left[t] - size, level, below)
-    state = np.zeros(N, dtype=np.uint8)
-    now = 0 if off <= on else 1
-    for t in range(N - 1, -1, -1):
-        state[t] = now
-        now = back[t, now]
-    return state
+def _sources(pulses: Pulses, time: FloatArray, shortest: float, others: BinaryArray) -> IntArray:
+    """(R,) which source each pulse is of, numbered from 0; −1 for a pulse that is like no other."""
+    R = len(pulses.size)
+    if not SHAPES.least_pulses <= R <= SHAPES.most_pulses:
+        return np.full(R, -1)
+    drift = THRESHOLDS.least_drift
+    log_size = np.log(pulses.size)
+    size = 1 + log_size - np.median(log_size)
+    since = np.concatenate([[0.0], np.cumsum(time)])
+    begin, stop = since[pulses.first], since[pulses.end]
+    alike = THRESHOLDS.alike_drifts * drift
+    activations = Activations(
+        size=size,
+        variance=drift**2 + (pulses.sigma / pulses.size) ** 2,
+        duration=doublings((stop - begin) / shortest),
+        company=doublings(nearest_alike(size, begin, stop, alike) / shortest),
+        context=context_of(others, pulses.first, size, begin, alike),
+        usual=time @ others / time.sum(),
+        first=pulses.first,
+        end=pulses.end,
+        mean_spread=max(float(np.std(log_size)), THRESHOLDS.mean_spread),
+    )
+    order = np.argsort(size, kind="stable")
+    start = np.empty(R, dtype=np.int64)
+    start[order] = np.concatenate([[0], np.cumsum(np.diff(size[order]) > alike)])
+    label, _ = best_partition_and_spread(start, activations)
+    members = np.bincount(label)
+    number = np.where(members >= SHAPES.least_pulses, np.cumsum(members >= SHAPES.least_pulses) - 1, -1)
+    return np.asarray(number[label])

@@ -155,8 +155,6 @@ class SwitchingThresholds(NamedTuple):
     `near_ratio` reaches."""
     max_sweeps: int = 20
     """Passes over all activations. Origin: set by hand; passes end when nothing moves."""
-    split_nats: float = 0.5
-    """Gain in nats from which a class is split. Origin: set by hand, above rounding."""
     max_classes: int = 12
     """Classes in one family. Origin: set by hand, for time."""
 

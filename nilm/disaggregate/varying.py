@@ -2,8 +2,8 @@
 
 Owns how the shapes of `lfm.ShapeDecoder` become features of a house: what is always there, on/off
 appliances with Z and W, and loads that vary, each with its size in every row. Loads of one shape add up to
-one track, as all heaters do: it is taken apart by sizes that recur and by scale. Tracks that switch together
-become one machine.
+one track, as all heaters do: it is taken apart into those that are on or off, and by scale. Tracks that
+switch together become one machine.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from lfm import (
     split_scales,
     split_track,
 )
-from lfm.arrays import FloatArray
+from lfm.arrays import BinaryArray, FloatArray
 from nilm.disaggregate.estimate import independent
 from nilm.errors import OptionError
 from nilm.thresholds import HOUSE, VARYING
@@ -158,38 +158,61 @@ def _taken_apart(
     Unless shapes are `exact`, a track holds what other loads leak into it, and only the heaters' is divided.
     """
     heats = _heats(tracks, voltage_v)
-    power_w = list(tracks.power_w[:, ~heats].T)
+    together_w = list(tracks.power_w[:, ~heats].T)
     per_watt_a = list(tracks.per_watt_a[~heats])
-    divided = [exact] * len(power_w)
     if heats.any():
-        power_w.append(tracks.power_w[:, heats].sum(axis=1))
+        together_w.append(tracks.power_w[:, heats].sum(axis=1))
         per_watt_a.append(voltage_v / np.mean(voltage_v**2))
-        divided.append(True)
+    if not together_w:
+        return tracks
+    on = np.column_stack([_is_on(np.abs(one)) for one in together_w])
     energy = float(duration_s @ np.abs(tracks.power_w).sum(axis=1))
     apart: list[FloatArray] = []
     shape_of: list[int] = []
-    for k, together_w in enumerate(power_w):
-        sign, size_w = np.sign(together_w.sum()), np.abs(together_w)
-        pieces = _pieces(size_w, gaps, duration_s, energy) if divided[k] else [size_w]
+    for k, one_w in enumerate(together_w):
+        sign, size_w = np.sign(one_w.sum()), np.abs(one_w)
+        heaters = bool(heats.any()) and k == len(together_w) - 1
+        pieces = [size_w]
+        if exact or heaters:
+            beside = np.delete(on, k, axis=1)
+            pieces = _pieces(size_w, gaps, duration_s, beside, energy=energy, heaters=heaters)
         apart += [sign * piece for piece in pieces]
         shape_of += [k] * len(pieces)
-    return Tracks(np.column_stack(apart), np.array(per_watt_a)[shape_of]) if apart else tracks
+    return Tracks(np.column_stack(apart), np.array(per_watt_a)[shape_of])
 
 
 def _pieces(
-    power_w: FloatArray, gaps: NDArray[np.bool_], duration_s: FloatArray, energy: float
+    power_w: FloatArray,
+    gaps: NDArray[np.bool_],
+    duration_s: FloatArray,
+    beside: BinaryArray,
+    *,
+    energy: float,
+    heaters: bool,
 ) -> list[FloatArray]:
-    """A track (N,) of at least 0 W as loads by sizes that recur, and what they leave by scale.
+    """A track (N,) of at least 0 W as loads that are on or off, and what they leave by scale.
 
+    `beside` (N, M) says which other loads are on. Only the `heaters` hold loads that are on or off beside
+    others that vary; elsewhere one shape is one load, unless some that are on or off are all that there is.
     Pieces that are small beside the `energy` of all tracks are one piece; if that is small, part of the last.
     """
-    parts = split_track(power_w, gaps, resolution=VARYING.resolution_w)
+    parts = split_track(
+        power_w,
+        gaps,
+        resolution=VARYING.resolution_w,
+        duration=duration_s,
+        shortest=VARYING.shortest_s,
+        beside=beside if beside.size else None,
+    )
+    on_or_off = duration_s @ np.abs(parts.left) <= VARYING.two_level_error * (duration_s @ power_w)
+    if not (heaters or on_or_off):
+        return _by_scale(power_w, duration_s)
     left = power_w
     pieces = []
-    for size, on in zip(parts.size, parts.on.T, strict=True):  # none takes more than there is
-        pieces.append(np.minimum(size * on, left))
+    for size_w in parts.size.T:  # none takes more than there is
+        pieces.append(np.minimum(size_w, left))
         left = left - pieces[-1]
-    pieces += split_scales(left, duration_s, resolution=VARYING.resolution_w, pause=VARYING.pause_s)
+    pieces += _by_scale(left, duration_s)
     large = [piece for piece in pieces if duration_s @ piece >= VARYING.least_apart * energy]
     if not large:
         return [power_w]
@@ -198,6 +221,18 @@ def _pieces(
         return [*large, rest]
     large[-1] = large[-1] + rest
     return large
+
+
+def _by_scale(power_w: FloatArray, duration_s: FloatArray) -> list[FloatArray]:
+    """A track (N,) of at least 0 W as loads of different scale."""
+    return split_scales(power_w, duration_s, resolution=VARYING.resolution_w, pause=VARYING.pause_s)
+
+
+def _is_on(size_w: FloatArray) -> BinaryArray:
+    """(N,) when a track of at least 0 W is on: above a share of the size in which half of its sum lies."""
+    order = np.sort(size_w)
+    used = np.cumsum(order)
+    return np.asarray(size_w > VARYING.on_share * order[np.searchsorted(used, used[-1] / 2)], dtype=np.uint8)
 
 
 def _two_levels(power_w: FloatArray) -> tuple[NDArray[np.uint8], float]:

@@ -18,7 +18,13 @@ from lfm.checks import check_real
 from lfm.errors import InvalidInputError
 from lfm.runs import runs_of_ones
 from lfm.solution import Solution
-from lfm.switching.collinear.partition import Activations, best_partition
+from lfm.switching.collinear.partition import (
+    Activations,
+    best_partition_and_spread,
+    context_of,
+    doublings,
+    nearest_alike,
+)
 from lfm.switching.thresholds import THRESHOLDS
 
 
@@ -162,20 +168,14 @@ def _shared_out(
     activations = Activations(
         size=size,
         variance=drift**2 * (1.0 + foreign),
-        duration=_bins(end - first),
-        company=_bins(_to_the_nearest(size, first, end, THRESHOLDS.alike_drifts * drift)),
-        context=np.ascontiguousarray(solution.Z[first][:, others]),
+        duration=doublings(end - first),
+        company=doublings(nearest_alike(size, first, end, THRESHOLDS.alike_drifts * drift)),
+        context=context_of(solution.Z[:, others], first, size, first, THRESHOLDS.alike_drifts * drift),
+        usual=solution.Z[:, others].mean(axis=0),
         first=first,
         end=end,
     )
-    best, label, spread = -np.inf, member, activations
-    for wider in THRESHOLDS.wider_families:
-        cost = THRESHOLDS.wider_nats * np.log(wider) ** 2
-        wide = activations._replace(variance=wider**2 * activations.variance)
-        start, evidence = best_partition(label, wide)
-        if evidence - cost < best:
-            break
-        best, label, spread = evidence - cost, start, wide
+    label, spread = best_partition_and_spread(member, activations)
     label = _without_doubtful(label, spread, member)
     if _same(label, member):
         return None
@@ -183,19 +183,6 @@ def _shared_out(
     centre = np.bincount(label, weights=weight * size) / np.bincount(label, weights=weight)
     drifts = np.linalg.norm(shape) * np.sqrt((end - first) @ (size - centre[label]) ** 2)
     return _Changed(_rebuilt(solution, family, parts, label, member, change, foreign), float(drifts))
-
-
-def _bins(rows: IntArray) -> IntArray:
-    """The bin of each number of rows (1 and more): one for every doubling."""
-    return np.minimum(np.log2(rows).astype(np.int64), THRESHOLDS.n_bins - 1)
-
-
-def _to_the_nearest(size: FloatArray, first: IntArray, end: IntArray, alike: float) -> IntArray:
-    """(R,) rows from each activation to the nearest one of about its size: a thermostat's follow closely."""
-    apart = np.maximum(first[:, None] - end[None, :], first[None, :] - end[:, None])
-    other = (np.abs(size[:, None] - size[None, :]) <= alike) & (apart >= 0)
-    nearest = np.where(other, apart, np.iinfo(np.int64).max).min(axis=1)
-    return np.asarray(np.maximum(nearest, 1), dtype=np.int64)
 
 
 def _without_doubtful(label: IntArray, a: Activations, member: IntArray) -> IntArray:

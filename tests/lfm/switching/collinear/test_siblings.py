@@ -4,13 +4,11 @@ import pytest
 from lfm import InvalidInputError, Solution, hamming_error, separate_siblings
 from lfm.switching.collinear.partition import Activations
 from lfm.switching.collinear.siblings import (
-    _bins,
     _Edges,
     _families,
     _overlap,
     _same,
     _spreads,
-    _to_the_nearest,
     _was_a_feature,
     _without_doubtful,
 )
@@ -119,17 +117,6 @@ def test_a_new_class_of_two_odd_activations_is_no_feature_and_a_pair_split_in_va
     assert separate_siblings(one, odd, gap_before=gaps) is one
 
 
-def test_bins_double() -> None:
-    assert _bins(np.array([1, 2, 3, 4, 7, 8, 10_000])).tolist() == [0, 1, 1, 2, 2, 3, 7]
-
-
-def test_the_nearest_activation_of_like_size_is_counted_from_end_to_start() -> None:
-    size = np.array([1.0, 1.01, 2.0, 1.0])
-    first, end = np.array([0, 10, 12, 30]), np.array([4, 12, 20, 33])
-    far = np.iinfo(np.int64).max
-    assert _to_the_nearest(size, first, end, 0.05).tolist() == [6, 6, far, 18]
-
-
 def test_families_are_collinear_and_near_in_size_and_always_on_features_have_none() -> None:
     Z = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 0, 1]], dtype=np.uint8)
     W = np.array([[4.0, 0.0], [4.1, 0.0], [3.5, 0.0], [2.0, 0.0], [0.0, 3.6]])
@@ -188,7 +175,8 @@ def _activations(size: list[float], first: list[int], end: list[int]) -> Activat
         np.full(R, 1e-4),
         zeros,
         zeros,
-        np.zeros((R, 0), np.uint8),
+        np.zeros((R, 0), np.int64),
+        np.zeros(0),
         np.array(first),
         np.array(end),
     )
