@@ -201,7 +201,9 @@ def _of_rows(no_gaps: Any) -> dict[str, Call]:
         "split_scales": lambda s, _, r: lfm.split_scales(
             s(np.abs(_problem(r)[2][:, 0])), np.ones(len(no_gaps)), resolution=0.1, pause=3.0
         ),
-        "find_fans": lambda s, _, r: lfm.find_fans(s(_problem(r)[2])),
+        "find_fans": lambda s, _, r: lfm.find_fans(
+            s(_problem(r)[2]), np.abs(_problem(r)[2].T), np.zeros(len(_problem(r)[2].T), bool), resolution=0.1
+        ),
         "find_signal": lambda s, _, r: lfm.find_signal(s(_problem(r)[2]), no_gaps),
         "at_noise_floor": lambda s, _, r: lfm.at_noise_floor(s(_problem(r)[2]), 0.1),
         "split_track": lambda s, _, r: lfm.split_track(s(_problem(r)[2][:, 0]), no_gaps, resolution=0.1),

@@ -61,13 +61,19 @@ def join_machines(tracks: FloatArray, gap_before: BoolArray, *, resolution: floa
         machine[members[pair[1]]] = machine[members[pair[0]][0]]
 
 
-def _closest(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> tuple[int, int] | None:
-    """(larger, smaller) the two tracks that switch together most, None where no two do."""
+def large_changes(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> FloatArray:
+    """(N, K) the change of each track before each row, 0 across a gap and where it is no more than wander."""
     least = np.maximum(SHAPES.least_change * np.percentile(tracks, 98, axis=0), resolution)
     change = np.zeros_like(tracks)
     change[1:] = np.diff(tracks, axis=0)
     change[gap_before] = 0
     change[np.abs(change) <= least] = 0
+    return change
+
+
+def _closest(tracks: FloatArray, gap_before: BoolArray, resolution: float) -> tuple[int, int] | None:
+    """(larger, smaller) the two tracks that switch together most, None where no two do."""
+    change = large_changes(tracks, gap_before, resolution)
     energy, moved = tracks.sum(axis=0), change != 0
     best, best_share = None, SHAPES.together
     for small in range(tracks.shape[1]):

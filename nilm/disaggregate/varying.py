@@ -68,7 +68,7 @@ def vary(
         model.fit(X, gap_before=gaps, duration=duration_s)
     except LfmError as error:
         raise OptionError(f"the estimator shapes cannot explain this data: {error}") from error
-    tracks = _fans_joined(_in_watts(model, voltage_v), voltage_v, duration_s)
+    tracks = _fans_joined(_in_watts(model, voltage_v), gaps, voltage_v, duration_s)
     tracks = _large_enough(tracks, duration_s, notes)
     tracks = _taken_apart(tracks, gaps, voltage_v, duration_s, exact=not model.from_levels_)
     columns, features = [np.ones(len(X), dtype=np.uint8)], [model.base_]
@@ -133,10 +133,15 @@ def _heats(tracks: Tracks, voltage_v: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(resistive & (tracks.power_w.sum(axis=0) > 0))
 
 
-def _fans_joined(tracks: Tracks, voltage_v: FloatArray, duration_s: FloatArray) -> Tracks:
+def _fans_joined(
+    tracks: Tracks, gaps: NDArray[np.bool_], voltage_v: FloatArray, duration_s: FloatArray
+) -> Tracks:
     """The tracks with each load whose waveform changes with its level as one; its waveform is the mean."""
     other = np.flatnonzero(~_heats(tracks, voltage_v))
-    fans = [other[fan] for fan in find_fans(tracks.per_watt_a[other])]
+    found = find_fans(
+        tracks.per_watt_a[other], np.abs(tracks.power_w[:, other]), gaps, resolution=VARYING.resolution_w
+    )
+    fans = [other[fan] for fan in found]
     power_w, per_watt_a = [], []
     for fan in fans:
         energy = duration_s @ tracks.power_w[:, fan]
