@@ -249,7 +249,7 @@ def test_the_same_result_gives_the_same_bytes(week: Any, html: str) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_appliances_stay_readable_and_small(opened_page: Any, week: Any) -> None:
-    html = render_report(week(n_appliances=100))
+    html = render_report(week(n_appliances=100, ranges=True))
     assert len(html.encode()) < 5 * MEGABYTE
     with opened_page(html, width=390) as opened:
         assert opened.complaints == []
