@@ -372,6 +372,13 @@ def test_doubts_sums_ranges_and_what_is_left_over_are_said(result: WeekResult) -
     )
 
 
+def test_where_nothing_was_corrected_there_is_no_score_before_it(result: WeekResult) -> None:
+    scores = replace(result.scores, assigned=0.8, assigned_one=0.7, assigned_before=0.6)
+    scored = replace(result, scores=scores)
+    assert render_report(scored).count("before the corrections <data") == 2
+    assert "before the corrections <data" not in render_report(replace(scored, corrections=()))
+
+
 def test_a_run_that_is_a_guess_is_marked(result: WeekResult) -> None:
     assert "whether it ran then is a guess" not in render_report(result)
     first, *others = (a for a in result.appliances if a.activations)
