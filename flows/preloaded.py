@@ -1,8 +1,8 @@
 """What the jobs of a backfill need, loaded once: workers are copies of a process that imported it.
 
 Prefect loads its extensions (prefect-dask, and all of Dask with it) when a process gets its first task,
-templates are compiled with the first page, and compiled kernels are loaded (on a new installation: compiled,
-which takes most of a minute) by the first fit. Done here, that is no longer done in every worker anew.
+templates are compiled with the first page, and compiled kernels are loaded by the first fit. Done here, that
+is no longer done in every worker anew.
 """
 
 import gc
