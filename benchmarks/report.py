@@ -3,8 +3,9 @@
     python benchmarks/report.py [--quick]
 
 The weeks are those of the tests (`make_week` of tests/nilm/report/conftest.py): a simulated house of seven
-days at two minutes. Seconds are given as they passed and as the processor worked, for other work on the
-machine stretches the first; the first page of the process, which loads fonts, is drawn before that.
+days at two minutes, with ranges and doubts. Seconds are given as they passed and as the processor worked, for
+other work on the machine stretches the first; the first page of the process, which loads fonts, is drawn
+before that.
 """
 
 import argparse
@@ -29,7 +30,7 @@ def main() -> None:
     print(f"# Report on {machine_size()}; limits {LIMIT_S} s and {LIMIT_BYTES / 1e6:.0f} MB")
     print("appliances  seconds  processor seconds     MB")
     for n in sizes:
-        week = make_week(n_appliances=n)
+        week = make_week(n_appliances=n, ranges=True)
         passed, worked = time.perf_counter(), time.process_time()
         page = render_report(week)
         passed, worked = time.perf_counter() - passed, time.process_time() - worked

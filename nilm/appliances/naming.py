@@ -155,6 +155,11 @@ def duration_words(seconds: float) -> str:
     return f"{hours // 24} d {hours % 24} h"
 
 
+def quoted(name: str) -> str:
+    """The name as it stands in a sentence: in quotation marks where its own comma would end a part of it."""
+    return f"“{name}”" if "," in name else name
+
+
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
     """`names` by appliance id, with the id added wherever two appliances would carry the same name."""
     carried = Counter(names.values())

@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from nilm.appliances.naming import quoted
 from nilm.report.figures import palette
 from nilm.report.figures.chart import bokeh_script
 from nilm.report.text import words
@@ -56,6 +57,7 @@ def _environment() -> jinja2.Environment:
     )
     made.filters.update(
         breakable=words.breakable,
+        quoted=quoted,
         second=words.second,
         end_second=words.end_second,
         fixed=words.fixed,

@@ -24,7 +24,7 @@ class Doubt(NamedTuple):
 _ALONE = "switch it on alone for ten minutes, while little else runs"
 _LONGER = "another week of data, in which it runs more often"
 _SUBMETER = "a submeter on it for a week"
-_LOOK = "a look at the house: count what is of this kind"
+_LOOK = "count in the house what is of this kind"
 _WORDS = {
     "log share of the energy left over": ("much of the week's energy is not explained", _SUBMETER),
     "log residual over noise": ("the week is not explained down to the meter's noise", _SUBMETER),

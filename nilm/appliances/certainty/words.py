@@ -22,6 +22,7 @@ from nilm.appliances.certainty.not_told_apart import (
 )
 from nilm.appliances.certainty.ranges import EnergyRange, range_of_sum
 from nilm.appliances.inrush import Start
+from nilm.appliances.naming import quoted
 from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate.disaggregation import Disaggregation
 from nilm.results import Certainty, NotToldApart
@@ -49,6 +50,7 @@ def certainty_in_words(
 
     `duration_s` (M,) is the time that each row stands for.
     """
+    names = [quoted(name) for name in names]
     groups = indistinguishable(hopped, starts, duration_s=duration_s)
     in_doubt = {k for group in groups for k in group.members}
     # First what is in doubt, then what runs inside what; that two never met is the least telling.

@@ -75,10 +75,10 @@ def power_strip(
 ) -> Markup:
     """Its power over the week, from 0 to its own most; `power_w` are means over equal bins."""
     most = float(np.nanmax(np.abs(power_w))) if np.isfinite(power_w).any() else 0.0
-    heights = np.nan_to_num(np.abs(power_w)) / (most or 1.0) * _STRIP
-    width = window.days * DAY_S / 60 / max(1, len(heights))  # minutes a bin
-    tops = [f"V{_STRIP - h:.1f}h{width:.4g}" for h in heights]
-    path = f"M0 {_STRIP}{''.join(tops)}V{_STRIP}z" if most else ""
+    tops = np.round(_STRIP - np.nan_to_num(np.abs(power_w)) / (most or 1.0) * _STRIP, 1)
+    width = window.days * DAY_S / 60 / max(1, len(tops))  # minutes a bin
+    steps = [f"V{top:g}h{n * width:.6g}" for top, n in _level(tops)]
+    path = f"M0 {_STRIP}{''.join(steps)}V{_STRIP}z" if most else ""
     shown = words.watts_text(most)
     return Markup(
         '<svg class="power" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
@@ -91,6 +91,13 @@ def power_strip(
         path,
         style_of(appliance.colour).colour,
     )
+
+
+def _level(values: FloatArray) -> list[tuple[float, int]]:
+    """Each stretch of equal values, as the value and how many there are."""
+    first = np.flatnonzero(np.append(True, np.diff(values) != 0))
+    counts = np.diff(np.append(first, len(values)))
+    return [(float(values[at]), int(n)) for at, n in zip(first, counts, strict=True)]
 
 
 def typical_day(name: str, colour: int, weekday_w: FloatArray, weekend_w: FloatArray) -> Markup:
@@ -170,7 +177,8 @@ def heat_map(appliance: Appliance, hours: Hours, window: Window, *, usual: str) 
         for h in range(24)
         if not hours.data_s[d, h]
     )
-    ground = _squares(np.ones_like(shade, dtype=bool))
+    # One dashed line a day, as wide as a cell: a square for each hour would be most of the drawing.
+    ground = "".join(f"M{_LEFT} {_TOP + d * _CELL + 5.5}h{24 * _CELL}" for d in days)
     ticks = [
         Markup('<text x="{}" y="10">{:02d}</text>').format(_LEFT + h * _CELL, h) for h in range(0, 24, 6)
     ]

@@ -66,11 +66,9 @@ _SETTINGS: dict[Any, Any] = {
 # Matplotlib's settings belong to the whole process, and pages may be made in several threads.
 _lock = threading.Lock()
 _REFERENCE = re.compile(r'url\(#([^)]+)\)|href="#([^"]+)"')
-
-
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
-
-
+_UNSEEN = re.compile(r'<path [^>]*style="fill: none"/>')
+_GROUP = re.compile(r"</?g\b[^>]*>")
 _LEVEL_LINE = re.compile(r"(?<=L )([\d.]+) ([\d.]+)(?:L [\d.]+ \2)+(?=L [\d.]+ \2(?:L|z|\"))")
 
 
@@ -141,4 +139,18 @@ def _clean(svg: str, name: str) -> str:
         body = body.replace(drawn, shown)
     body = re.sub(r"\s*\n\s*", "", re.sub(r">\s+<", "><", body))
     body = _LEVEL_LINE.sub(r"\1 \2", body)  # of a level stretch its two ends are enough
-    return body.replace("<g></g>", "")
+    return _without_empty(body)
+
+
+def _without_empty(body: str) -> str:
+    """The drawing without what draws nothing: paths with neither fill nor stroke, groups that only hold."""
+    body = _UNSEEN.sub("", body)
+    kept: list[bool] = []
+
+    def group(tag: re.Match[str]) -> str:
+        if tag[0] == "</g>":
+            return tag[0] if kept.pop() else ""
+        kept.append(tag[0] != "<g>")
+        return tag[0] if kept[-1] else ""
+
+    return _GROUP.sub(group, body)

@@ -44,9 +44,10 @@
   const bounds = [data.start_ms, end];
   const range = new Bokeh.Range1d({ start: bounds[0], end: bounds[1], bounds, min_interval: 15 * 60e3 });
   const drag = new Bokeh.BoxZoomTool({ dimensions: "width" });
+  const feedsIn = powers.some((power) => power.some((watts) => watts < 0)) || metered.some((watts) => watts < 0);
   const plot = Bokeh.Plotting.figure({
     height: 340, sizing_mode: "stretch_width", x_axis_type: "datetime", x_range: range,
-    y_range: new Bokeh.DataRange1d({ only_visible: true }),  // a small appliance alone fills the height
+    y_range: new Bokeh.DataRange1d({ only_visible: true, ...(feedsIn ? {} : { start: 0 }) }),  // a small appliance alone fills the height
     y_axis_label: "power (W)", tools: [drag], toolbar_location: null, background_fill_alpha: 0, border_fill_alpha: 0, outline_line_alpha: 0,
     lod_threshold: null,
   });

@@ -34,6 +34,9 @@
   addEventListener("hashchange", reveal);
   reveal();
 
+  // What does not fit begins with the newest week.
+  for (const box of document.querySelectorAll(".newest-last")) box.scrollLeft = box.scrollWidth;
+
   const timeline = document.getElementById("timeline");
   if (timeline) {
     const days = JSON.parse(timeline.dataset.days);

@@ -7,7 +7,6 @@ hold.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
-from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -216,22 +215,13 @@ def much_in_doubt(result: WeekResult) -> bool:
     return _doubtful_share(result) > PAGE.much_doubt
 
 
-class SharedDoubt(NamedTuple):
-    """What speaks against several appliances alike, said once for all of them."""
+def shared_doubts(result: WeekResult) -> dict[tuple[str, str], int]:
+    """How many appliances have the same doubt and what would settle it, most first, where several have.
 
-    said: tuple[str, str] = ("", "")  # the doubt, and what would settle it
-    n: int = 0  # how many appliances; none: it is not worth a sentence of its own
-
-    def __bool__(self) -> bool:
-        return self.n > 0
-
-
-def shared_doubt(result: WeekResult) -> SharedDoubt:
-    """The doubt that most appliances share, if enough of them do."""
+    What would settle such a doubt is said once for all of them.
+    """
     said = Counter((a.doubt, a.would_settle) for a in result.appliances if a.doubt)
-    if not said or said.most_common(1)[0][1] < PAGE.repeated_doubt:
-        return SharedDoubt()
-    return SharedDoubt(*said.most_common(1)[0])
+    return {both: n for both, n in said.most_common() if n >= PAGE.repeated_doubt}
 
 
 def residual(certainty: Certainty) -> str:

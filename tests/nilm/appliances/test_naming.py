@@ -9,6 +9,7 @@ from nilm.appliances.naming import (
     match_submeters,
     overlap_score,
     power_words,
+    quoted,
 )
 from nilm.recordings.submeters import Submeter
 
@@ -131,3 +132,8 @@ def test_a_submeter_of_the_whole_machine_names_the_machine_and_not_its_heater() 
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration_words(seconds) == shown
+
+
+def test_a_name_with_a_comma_stands_in_quotation_marks() -> None:
+    assert quoted("16 W electronics, on most of the time") == "“16 W electronics, on most of the time”"
+    assert quoted("fridge") == "fridge"

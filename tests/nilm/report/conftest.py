@@ -34,9 +34,13 @@ def make_week(
     start_utc: str = "2014-12-29",
     gap: tuple[int, int] = (1500, 1650),
     names: dict[int, str] | None = None,
+    ranges: bool = False,
     **changes: Any,
 ) -> WeekResult:
-    """A week of the simulated house with a gap, two corrections and scores; `changes` replace fields."""
+    """A week of the simulated house with a gap, two corrections and scores; `changes` replace fields.
+
+    With `ranges` each appliance and run says how sure it is, as a page of the pipeline does.
+    """
     house = simulated_house(
         seed=seed, days=days, n_appliances=n_appliances, start_utc=np.datetime64(start_utc)
     )
@@ -156,7 +160,28 @@ def make_week(
             "inputs": [{"file": "house_sim/2015-wk01.parquet", "sha256": "9f" * 32}],
         },
     )
-    return replace(result, **changes)
+    return replace(_with_ranges(result) if ranges else result, **changes)
+
+
+def _with_ranges(result: WeekResult) -> WeekResult:
+    """The week with how sure each appliance and run is, and what would settle it."""
+    return replace(
+        result,
+        appliances=tuple(
+            replace(
+                a,
+                sure=round(0.98 - 0.9 * k / len(result.appliances), 2),
+                energy_low_kwh=0.8 * a.energy_kwh,
+                energy_high_kwh=1.25 * a.energy_kwh,
+                doubt=f"another explanation of the week has it {k + 2} W apart from what is always on",
+                would_settle=f"one day on which {a.name} runs and nothing else of {a.active_w:.0f} W does",
+                activations=tuple(
+                    replace(run, sure=0.5 + 0.5 * (n % 2)) for n, run in enumerate(a.activations)
+                ),
+            )
+            for k, a in enumerate(result.appliances)
+        ),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -147,6 +147,28 @@ def test_the_house_page_compares_weeks(browser: Any, outputs: Path) -> None:
     cells = page.locator("[data-appliance=A05] td.n").all_inner_texts()
     assert cells[0] == cells[2] == "–"
     assert cells[1] != "–"
+    # The newest week stands first, and on a phone it is seen without a swipe.
+    heads = page.locator("#energy-by-week thead th.n")
+    assert heads.all_inner_texts() == ["2015-wk03", "2015-wk02", "2015-wk01"]
+    box = heads.first.bounding_box()
+    assert box["x"] + box["width"] <= 390
+    caption = page.locator("#energy-by-week caption").bounding_box()
+    assert caption["x"] + caption["width"] <= 390
+    page.close()
+
+
+def test_what_does_not_fit_begins_with_the_newest_week(browser: Any, tmp_path: Path, week: Any) -> None:
+    summary = week_summary(week(n_appliances=3, days=1))
+    for name in [f"2015-wk{n:02d}" for n in range(1, 8)]:
+        folder = tmp_path / "house_sim" / name
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text(json.dumps(summary | {"week": name}), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.set_content(render_house(tmp_path, "house_sim"))
+    figure = page.get_by_role("region", name="Energy by week, as a figure")
+    assert figure.evaluate("box => box.scrollLeft + box.clientWidth - box.scrollWidth") == 0
+    last = figure.locator("text", has_text="2015-wk07").bounding_box()
+    assert last["x"] + last["width"] <= 390
     page.close()
 
 

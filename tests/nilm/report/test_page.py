@@ -249,7 +249,7 @@ def test_the_same_result_gives_the_same_bytes(week: Any, html: str) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_appliances_stay_readable_and_small(opened_page: Any, week: Any) -> None:
-    html = render_report(week(n_appliances=100))
+    html = render_report(week(n_appliances=100, ranges=True))
     assert len(html.encode()) < 5 * MEGABYTE
     with opened_page(html, width=390) as opened:
         assert opened.complaints == []
@@ -370,6 +370,13 @@ def test_doubts_sums_ranges_and_what_is_left_over_are_said(result: WeekResult) -
         "Is what is left over only noise?no 4.0% of the energy is left over. It is left over all week."
         in text
     )
+
+
+def test_where_nothing_was_corrected_there_is_no_score_before_it(result: WeekResult) -> None:
+    scores = replace(result.scores, assigned=0.8, assigned_one=0.7, assigned_before=0.6)
+    scored = replace(result, scores=scores)
+    assert render_report(scored).count("before the corrections <data") == 2
+    assert "before the corrections <data" not in render_report(replace(scored, corrections=()))
 
 
 def test_a_run_that_is_a_guess_is_marked(result: WeekResult) -> None:

@@ -174,3 +174,33 @@ def test_a_phone_is_not_scrolled_forever(opened_page: Any, html: str) -> None:
         for item in opened.page.locator(".legend li").all():
             box = item.bounding_box()
             assert box["x"] + box["width"] <= 390
+
+
+def test_a_phone_shows_every_cost_and_no_hint_for_a_mouse(opened_page: Any, week: Any) -> None:
+    page = render_report(week(n_appliances=14, ranges=True))
+    with opened_page(page, width=390, is_mobile=True, has_touch=True) as opened:
+        costs = opened.page.locator("#energy-table tbody tr > td:nth-child(4)").all()
+        assert len(costs) > 5
+        for cost in costs:
+            box = cost.bounding_box()
+            assert box["x"] + box["width"] <= 390
+        caption = opened.page.locator("figcaption", has_text="The line is the meter")
+        assert "Drag" not in caption.inner_text()
+        assert "Click on a name" in caption.inner_text()
+        (marker,) = opened.page.locator("#minor summary").evaluate_all("all => all.map(s => s.clientHeight)")
+        assert marker < 60, "the fold's words stand beside its triangle"
+
+
+def test_the_chart_stands_on_zero_unless_something_feeds_in(opened_page: Any, result: WeekResult) -> None:
+    start = "() => Bokeh.documents[0].roots()[0].y_range.start"
+    with opened_page(render_report(result)) as opened:
+        opened.page.wait_for_function("() => Bokeh.documents[0]?.is_idle")
+        assert opened.page.evaluate(start) == 0
+        opened.page.get_by_role("button", name="Tue 30 Dec").click()
+        opened.page.get_by_role("button", name="Show only fridge").click()
+        opened.page.wait_for_function("() => Bokeh.documents[0].roots()[0].y_range.end < 500")
+        assert opened.page.evaluate(start) == 0
+    first, *others = result.appliances
+    sun = replace(first, active_w=-first.active_w, kind="generator", energy_kwh=-first.energy_kwh)
+    with opened_page(render_report(replace(result, appliances=(sun, *others)))) as opened:
+        opened.page.wait_for_function("() => Bokeh.documents[0]?.roots()[0]?.y_range.start < -100")

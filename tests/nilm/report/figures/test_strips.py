@@ -31,7 +31,8 @@ def test_the_heat_map_shades_by_energy_and_strikes_out_what_is_unknown(week: Any
     values = re.search(r'data-wh="([^"]*)"', svg)[1].split(",")
     assert len(values) == 7 * 24
     assert values.count("") == 5
-    assert svg.count("h11v11") == 7 * 24 + 7 * 24 - 5
+    assert svg.count("h11v11") == 7 * 24 - 5
+    assert svg.count(f"h{24 * 12}") == 7  # the ground: one dashed line a day
     assert 'fill-opacity="1.0"' in svg
 
 
@@ -43,3 +44,14 @@ def test_a_row_names_its_appliance_for_a_screen_reader(week: Any) -> None:
     assert "<script>" not in row
     assert f"{len(appliance.activations)} runs" in row
     assert row.count("M", row.index('class="run"')) == len(appliance.activations)
+
+
+def test_a_strip_of_power_draws_each_stretch_of_equal_watts_once(week: Any) -> None:
+    result = week(n_appliances=4)
+    window = when.week_window(result)
+    appliance = next(a for a in result.appliances if a.appliance_id == "A02")
+    power_w = np.zeros(7 * 96)
+    power_w[96:100] = (50, 100, 100, 25)
+    svg = strips.power_strip(appliance, power_w, [], window)
+    assert 'd="M0 40V40h1440V20h15V0h30V30h15V40h8580V40z"' in svg
+    assert 'class="run" d=""' in strips.power_strip(appliance, 0 * power_w, [], window)

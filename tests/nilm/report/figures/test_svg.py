@@ -58,6 +58,19 @@ def test_two_figures_share_no_id_and_every_reference_has_one() -> None:
         assert {a or b for a, b in references} <= known
 
 
+def test_what_draws_nothing_is_left_out_and_groups_that_mean_something_stay() -> None:
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.2, 0.2, 0.7, 0.7))
+        axes.scatter([0, 1], [0, 1], gid="dots")
+        axes.plot([0, 1], [0, 1], linestyle="none", marker="o", color=TEXT)
+
+    svg = str(inline_svg(draw, name="one", size=(340, 230), title="title", text="words"))
+    assert "<g>" not in svg
+    assert 'style="fill: none"/>' not in svg
+    marked = ElementTree.fromstring(svg).findall(".//g[@clip-path]")
+    assert [len(group.findall("use")) for group in marked] == [2, 2]
+
+
 def test_the_same_drawing_gives_the_same_text_and_names_no_font() -> None:
     assert drawn() == drawn()
     assert "font-family" not in drawn()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from nilm.report.page import render_report
 from nilm.report.text import story
 from nilm.report.when import week_window
 from nilm.results import WeekResult
@@ -155,15 +156,24 @@ def test_a_week_with_much_in_doubt_names_the_largest_doubt_first(result: WeekRes
     assert doubtful[1].name not in caution, "what is likely is no part of the share that is guessed"
 
 
-def test_a_doubt_that_many_share_is_said_once(result: WeekResult) -> None:
-    def shared(*doubts: str) -> story.SharedDoubt:
+def test_what_would_settle_a_doubt_that_several_share_is_said_once(result: WeekResult) -> None:
+    def doubting(*doubts: str) -> WeekResult:
         appliances = zip(result.appliances, doubts, strict=True)
-        return story.shared_doubt(
-            replace(result, appliances=tuple(replace(a, doubt=d, would_settle="wait") for a, d in appliances))
+        return replace(
+            result,
+            appliances=tuple(
+                replace(a, doubt=d, would_settle=f"wait, {d}" if d else "") for a, d in appliances
+            ),
         )
 
-    assert shared("it varies", "it varies", "it varies", "it is small") == (("it varies", "wait"), 3)
-    assert not shared("it varies", "it varies", "", "it is small")
+    week = doubting("it varies", "it varies", "it varies", "it is small")
+    assert story.shared_doubts(week) == {("it varies", "wait, it varies"): 3}
+    assert story.shared_doubts(doubting("it varies", "it varies", "", "it is small")) == {}
+    page = render_report(week)
+    assert page.count("<li>it varies (3 of the 4): wait, it varies</li>") == 2  # sections 4 and 6
+    assert page.count(": it varies") >= 3, "each card says its own doubt"
+    assert "what would settle it: wait, it varies" not in page
+    assert "it is small; what would settle it: wait, it is small" in page
 
 
 def test_what_is_left_over_is_a_caution_only_where_it_is_much(result: WeekResult) -> None:
