@@ -21,7 +21,6 @@ FIT = Fit(
     gap_before=HOUSE.gap_before,
     duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
-    left_over=0.001,
     feeds_in=False,
     as_shapes=False,
 )
@@ -32,7 +31,6 @@ def seen(name: str, fit: Fit = FIT) -> np.ndarray:
 
 
 def test_a_right_fit_shows_noise_alone() -> None:
-    assert seen("log residual over noise") == pytest.approx(0, abs=0.03)
     assert (seen("log residual while on, in units of its own current")[1:] < -0.5).all()
     assert seen("log residual while on over while off")[KETTLE] == pytest.approx(0, abs=0.03)
     assert np.isfinite(read_evidence(FIT)).all()
@@ -108,6 +106,6 @@ def test_rows_count_by_their_time_and_not_by_their_number() -> None:
         gap_before=whole.gap_before[twice] & ~again,
         duration_s=np.where(np.bincount(twice)[twice] > 1, 0.5, 1.0) * HOUSE.interval_s,
     )
-    by_rows = {"log residual over noise", "most common changes with another"}
+    by_rows = {"rows of one length", "most common changes with another"}
     for name in set(EVIDENCE) - by_rows:
         assert seen(name, cut) == pytest.approx(seen(name, whole), rel=1e-9, abs=1e-9), name
