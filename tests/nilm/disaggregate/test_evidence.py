@@ -93,6 +93,13 @@ def test_one_feature_and_a_feature_that_is_never_on_have_evidence() -> None:
     assert np.isfinite(read_evidence(lonely)).all()
 
 
+def test_rows_that_were_cut_at_changes_are_told_from_a_steady_grid() -> None:
+    duration_s = FIT.duration_s.copy()
+    duration_s[3] /= 2
+    assert seen("rows of one length") == pytest.approx(1)
+    assert seen("rows of one length", replace(FIT, duration_s=duration_s)) == pytest.approx(0)
+
+
 def test_rows_count_by_their_time_and_not_by_their_number() -> None:
     """The same week with every third row cut in two says the same, but for the noise from row to row."""
     left = NOISE + 0.1 * np.outer(HOUSE.Z[:, KETTLE], HOUSE.W[KETTLE])
