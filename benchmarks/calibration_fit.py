@@ -24,7 +24,7 @@ from nilm.disaggregate.evidence import EVIDENCE, SPEAKS
 from nilm.disaggregate.run_evidence import RUN_SPEAKS
 
 FOLDS = 10
-REGULARISATION = 0.3  # inverse weight of the squared coefficients of scaled evidence
+REGULARISATION = 1.0  # inverse weight of the squared coefficients of scaled evidence
 LEAST_WEIGHT = 0.01  # nats for a usual difference of a piece of evidence: less says nothing
 LEAST_SCALE = 0.1  # of a decade or a share: what differs by less in the fit says little
 RARE = 0.2  # weight of weeks that no user has: they only keep the map from trusting what it has not seen
