@@ -10,7 +10,7 @@ minutes on two cores. The report may take another share of its weeks than the fi
 `benchmarks/calibration_weeks.py`. Weeks of real habits are reported with maps that were fitted without their
 house. Solved weeks are kept in the temporary folder, and solved again when the code that solves them changes.
 
-The report is blind: its weeks are those of the seeds from 53000 on, which nobody looks at while the evidence,
+The report is blind: its weeks are those of the seeds from 70000 on, which nobody looks at while the evidence,
 the form of the maps or the fit is worked on. Work on those is done with the cross-validation of the fit,
 which `--fit` prints: each house by maps that were fitted without it. After the estimator has changed, run
 `--fit` and then the report. A report that gave the reason for a change has been seen: move its seeds on
