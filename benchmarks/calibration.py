@@ -4,12 +4,12 @@
     python benchmarks/calibration.py            # weeks of the report, none of them in the fit
     python benchmarks/calibration.py --worst    # the five worst claims of two weeks that were once very sure
 
-`--share 0.5` takes half of the weeks, at least one of each kind, `--share 2` twice as many; with half of them
-each of the first two takes about five minutes on two cores, with all about eleven. The report may take another
-share of its weeks than the fit took of its own. What
-"right" and "the true energy" mean stands in `benchmarks/calibration_rows.py`, which weeks in
-`benchmarks/calibration_weeks.py`. Weeks of real habits are reported with maps that were fitted without their
-house. Solved weeks are kept in the temporary folder, and solved again when the code that solves them changes.
+`--share 0.5` takes half of the weeks, at least one of each kind, `--share 2` twice as many; half of them
+take each of the first two commands about five minutes on two cores, all of them about eleven. The report may
+take another share of its weeks than the fit took of its own. What "right" and "the true energy" mean stands
+in `benchmarks/calibration_rows.py`, which weeks in `benchmarks/calibration_weeks.py`. Weeks of real habits
+are reported with maps that were fitted without their house. Solved weeks are kept in the temporary folder,
+and solved again when the code that solves them changes.
 
 The report is blind: its weeks are those of the seeds from 70000 on, which nobody looks at while the evidence,
 the form of the maps or the fit is worked on. Work on those is done with the cross-validation of the fit,
