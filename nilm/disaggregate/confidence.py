@@ -21,7 +21,7 @@ from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, OF_THE_FEATURE, Fit,
 from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, read_runs
 
 LEAST_SURE = 0.01
-"""Nobody is surer than this that an appliance or a run is wrong, or that it is right."""
+"""The least probability that is ever said, of being right and of being wrong: nothing is certain."""
 
 
 @dataclass(frozen=True)
