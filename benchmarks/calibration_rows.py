@@ -29,7 +29,7 @@ from nilm.appliances.energy_assigned import divided
 from nilm.appliances.thresholds import APPLIANCES
 from nilm.disaggregate import Disaggregation, disaggregate
 from nilm.disaggregate.evidence import AS_SHAPES
-from nilm.disaggregate.run_evidence import RUN_EVIDENCE
+from nilm.disaggregate.run_evidence import OF_THE_RUN
 from nilm.timeline import J_PER_KWH
 
 LEAST_F1, MOST_ERROR, LEAST_COMMON = 0.9, 0.1, 0.8
@@ -58,7 +58,7 @@ class Judged:
     house: np.ndarray  # (F,) what is left out together in cross-validation
     week: np.ndarray  # (F,) number of the week
     run_feature: np.ndarray  # (R,) which of the F each run belongs to
-    run_evidence: np.ndarray  # (R, len(RUN_EVIDENCE)), the odds of the appliance left at 0
+    run_evidence: np.ndarray  # (R, len(OF_THE_RUN))
     run_right: np.ndarray  # (R,) bool
     group: np.ndarray  # (F,) number of the group that it cannot be told apart in, −1 for none
     kwh: np.ndarray  # (F,) above 0, of a generator too
@@ -69,6 +69,11 @@ class Judged:
     def way(self) -> np.ndarray:
         """(F,) which of the WAYS explains the week of each."""
         return np.asarray(self.evidence[:, AS_SHAPES] > 0).astype(np.int64)
+
+    @property
+    def known_of_runs(self) -> np.ndarray:
+        """(R, len(RUN_EVIDENCE)) the evidence of every run, then that of its appliance."""
+        return np.column_stack([self.run_evidence, self.evidence[self.run_feature]])
 
     @property
     def ratio(self) -> np.ndarray:
@@ -124,7 +129,8 @@ def together(weeks: list[Judged]) -> Judged:
     joined["run_feature"] = np.concatenate(
         [week.run_feature + first for week, first in zip(weeks, n_features, strict=False)]
     )
-    joined["week"] = np.concatenate([week.week + 1000 * n for n, week in enumerate(weeks)])
+    n_weeks = np.cumsum([0, *(week.week.max(initial=-1) + 1 for week in weeks)])
+    joined["week"] = np.concatenate([week.week + first for week, first in zip(weeks, n_weeks, strict=False)])
     return Judged(**joined)
 
 
@@ -274,7 +280,7 @@ def _judge_runs(
         right.append(common >= LEAST_COMMON * whole)
     return (
         np.array(feature, dtype=np.int64),
-        np.array(evidence).reshape(-1, len(RUN_EVIDENCE)),
+        np.array(evidence).reshape(-1, len(OF_THE_RUN)),
         np.array(right, dtype=np.bool_),
     )
 

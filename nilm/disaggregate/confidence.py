@@ -17,22 +17,21 @@ import numpy as np
 from scipy.special import expit
 
 from lfm.arrays import FloatArray
-from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, Fit, read_evidence
-from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, log_odds, read_runs
+from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, OF_THE_FEATURE, Fit, read_evidence
+from nilm.disaggregate.run_evidence import RUN_EVIDENCE, Runs, read_runs
 
-NEAREST = "log distance to the nearest other or sum or difference of two"
+LEAST_SURE = 0.01
+"""The least probability that is ever said, of being right and of being wrong: nothing is certain."""
 
 
 @dataclass(frozen=True)
 class Map:
-    """A logistic map of some of the evidence, then a monotone curve that makes it a probability."""
+    """A logistic map of some of the evidence."""
 
     evidence: tuple[str, ...]  # the names that count
     centre: tuple[float, ...]  # what is taken off each
     weight: tuple[float, ...]  # nats for each unit of evidence
     intercept: float
-    said: tuple[float, ...]  # points of the curve, rising: of the logistic map …
-    true: tuple[float, ...]  # … and how often that was right
 
     def contributions(self, seen: FloatArray, names: tuple[str, ...]) -> FloatArray:
         """(R, len(evidence)) nats for each piece of `seen` (R, len(names)), against the centre."""
@@ -42,12 +41,13 @@ class Map:
     def probability(self, seen: FloatArray, names: tuple[str, ...]) -> FloatArray:
         """(R,) how likely each row of `seen` (R, len(names)) is right."""
         score = self.contributions(seen, names).sum(axis=1) + self.intercept
-        return np.asarray(np.interp(1 / (1 + np.exp(-score)), self.said, self.true))
+        return np.asarray(np.clip(expit(score), LEAST_SURE, 1 - LEAST_SURE))
 
 
 KNOTS = (-2.0, 0.0, 2.0, 4.0)
 """Log odds between which a range widens evenly: about .12, .5, .88 and .98 sure."""
 _APART = np.diff(KNOTS, prepend=-np.inf)  # nats from each knot down to the next
+_LEAST_ODDS, _MOST_ODDS = 1e-4, 5.0  # probability, and nats: beyond them odds say nothing more
 _FINE = 0.003  # of a logarithm: differences of energy far below it are nothing, far above it are ratios
 _WIDEST = 7.0  # of a logarithm: a factor of a thousand
 
@@ -55,6 +55,12 @@ _WIDEST = 7.0  # of a logarithm: a factor of a thousand
 def scaled_log(value: FloatArray) -> FloatArray:
     """Logarithms of ratios on a scale on which 0.1% and 1% are as different as half and a tenth."""
     return np.asarray(np.sign(value) * np.log1p(np.abs(value) / _FINE))
+
+
+def log_odds(sure: FloatArray) -> FloatArray:
+    """Nats for a probability, within what says something."""
+    odds = np.log(np.maximum(sure, _LEAST_ODDS) / np.maximum(1 - sure, _LEAST_ODDS))
+    return np.asarray(np.clip(odds, -_MOST_ODDS, _MOST_ODDS))
 
 
 def odds_below(sure: FloatArray) -> FloatArray:
@@ -108,8 +114,9 @@ def judge_features(fit: Fit) -> Confidence:
     seen = read_evidence(fit)
     maps = package_maps()[WAYS[fit.as_shapes]]
     sure = maps.appliance.probability(seen, EVIDENCE) * more_than_noise(fit)
-    runs = read_runs(fit, sure, seen[:, EVIDENCE.index(NEAREST)])
-    return Confidence(seen, sure, runs._replace(sure=maps.run.probability(runs.evidence, RUN_EVIDENCE)))
+    runs = read_runs(fit, sure)
+    known = np.column_stack([runs.evidence, seen[runs.feature]])
+    return Confidence(seen, sure, runs._replace(sure=maps.run.probability(known, RUN_EVIDENCE)))
 
 
 def range_factors(seen: FloatArray, sure: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -131,12 +138,13 @@ def more_than_noise(fit: Fit) -> FloatArray:
 
 
 def strongest_doubt(seen: FloatArray) -> str:
-    """The name of the evidence in `seen` (len(EVIDENCE),) that speaks most against a feature.
+    """The name of the feature's own evidence in `seen` (len(EVIDENCE),) that speaks most against it.
 
     The centre of the map is what features that are right usually show.
     """
     table = _maps_of(seen[None]).appliance
-    return table.evidence[int(np.argmin(table.contributions(seen[None], EVIDENCE)))]
+    parts = zip(table.evidence, table.contributions(seen[None], EVIDENCE)[0].tolist(), strict=True)
+    return min((part, name) for name, part in parts if name in OF_THE_FEATURE)[1]
 
 
 def _maps_of(seen: FloatArray) -> Maps:

@@ -19,46 +19,37 @@ from nilm.appliances.thresholds import APPLIANCES
 from nilm.thresholds import HOUSE
 
 _SMALL = 1e-6  # keeps logarithms and ratios finite
-_MAD = 0.6745  # of a standard deviation: the median of the size of Gaussian noise
 
-# Of the week as a whole, the same for all of its features.
-OF_THE_WEEK = (
-    "log share of the energy left over",
-    "log residual over noise",
-    "log hours per feature",
-    "log number of features",
-    "log number of stretches without a gap",
-    "share of features that vary",
-    "log changes an hour",
-    "feeds in",
-    "found as shapes",
-)
-OF_THE_FEATURE = (
-    "log share of energy",
-    "log watts",
-    "log number of runs",
-    "varies",
-    "support",
-    "share of time",
-    "log residual while on, in units of its own current",
-    "log residual while on over while off",
-    "log distance to the nearest waveform",
-    "log distance to the nearest other or sum or difference of two",
-    "log distance to all mixtures of others",
-    "share of its time with the nearest on too",
-    "share of its changes in which it moves alone",
-    "log misfit of its changes",
-    "log drift of its size between runs",
-    "log bias of its size",
-    "log trace of its waveform while it is off",
-    "most common changes with another",
-    "spread of its size",
-    "log distance to the voltage's shape",
-    "log number of others alike",
-    "log seconds of a usual run",
-    "always on",
-)
-EVIDENCE = (*OF_THE_WEEK, *OF_THE_FEATURE)
+# What each piece says: 1 where the larger it is the surer a feature, −1 where the larger the more in doubt, 0
+# where either may hold. The maps have no weights of another sign.
+OF_THE_WEEK = {"feeds in": 0, "found as shapes": 0, "rows of one length": 0}  # the same for all features
+OF_THE_FEATURE = {
+    "log share of energy": 1,
+    "log watts": 1,
+    "log number of runs": 1,
+    "varies": -1,
+    "support": 1,
+    "share of time": -1,
+    "log residual while on, in units of its own current": -1,
+    "log residual while on over while off": -1,
+    "log distance to the nearest waveform": 1,
+    "log distance to the nearest other or sum or difference of two": 1,
+    "log distance to all mixtures of others": 1,
+    "share of its time with the nearest on too": -1,
+    "share of its changes in which it moves alone": 1,
+    "log misfit of its changes": -1,
+    "log drift of its size between runs": -1,
+    "log bias of its size": -1,
+    "log trace of its waveform while it is off": -1,
+    "most common changes with another": -1,
+    "spread of its size": -1,
+    "log distance to the voltage's shape": 1,
+    "log number of others alike": -1,
+    "log seconds of a usual run": 1,
+    "always on": -1,
+}
+SPEAKS = OF_THE_WEEK | OF_THE_FEATURE
+EVIDENCE = tuple(SPEAKS)
 AS_SHAPES = EVIDENCE.index("found as shapes")  # which of the two kinds of maps reads a week
 
 
@@ -75,7 +66,6 @@ class Fit:
     gap_before: NDArray[np.bool_]  # (N,)
     duration_s: FloatArray  # (N,) that each row stands for
     n_varying: int
-    left_over: float  # share of the energy
     feeds_in: bool  # whether a generator is in the house
     as_shapes: bool  # whether the week was explained by shapes with amplitudes, not by what is on or off
 
@@ -120,7 +110,6 @@ class Fit:
 def read_evidence(fit: Fit) -> FloatArray:
     """(K, len(EVIDENCE)) of the features of a fit."""
     K = len(fit.W)
-    week = _of_the_week(fit)
     gram = fit.W @ fit.W.T
     cosine = np.abs(gram / np.outer(fit.length, fit.length))
     np.fill_diagonal(cosine, 0.0)
@@ -142,7 +131,9 @@ def read_evidence(fit: Fit) -> FloatArray:
         biases = np.array([_mean(fit.bias[a:b, k], weight_s[a:b]) for a, b in runs])
         run_s = [float(weight_s[a:b].sum()) for a, b in runs]
         found[k] = [
-            *week,
+            float(fit.feeds_in),
+            float(fit.as_shapes),
+            float(np.ptp(fit.duration_s) == 0),
             _log(energy[k] / max(float(energy.sum()), _SMALL)),
             _log(abs(fit.watts[k]), 1.0),
             np.log10(1 + len(runs)),
@@ -168,28 +159,6 @@ def read_evidence(fit: Fit) -> FloatArray:
             float(on_s > APPLIANCES.always_on_share * total_s),
         ]
     return found
-
-
-def _of_the_week(fit: Fit) -> list[float]:
-    """The evidence that all features of the week share."""
-    N, K = fit.sizes.shape
-    hours = float(fit.duration_s.sum()) / 3600
-    mean_square = _mean(np.mean(fit.residual_a**2, axis=1), fit.duration_s)
-    n_changes = int(np.count_nonzero(fit.changes.max(axis=1) > HOUSE.moved)) if N > 1 and K else 0
-    steps = np.abs(np.diff(fit.residual_a, axis=0)[fit.joined])
-    # Most rows hold no switch, so the median step is the meter's own noise.
-    noise = float(np.median(steps)) / _MAD / np.sqrt(2) if len(steps) else 0.0
-    return [
-        _log(fit.left_over, 1e-4),
-        _log(float(np.sqrt(mean_square)) / max(noise, 1e-5), 1e-2),
-        _log(hours / max(K, 1), 1e-3),
-        np.log10(max(K, 1)),
-        np.log10(max(int(np.count_nonzero(fit.gap_before)), 1)),
-        fit.n_varying / max(K, 1),
-        np.log10(1 + n_changes / max(hours, _SMALL)),
-        float(fit.feeds_in),
-        float(fit.as_shapes),
-    ]
 
 
 def _common_changes(changes: FloatArray) -> FloatArray:

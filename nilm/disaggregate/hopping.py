@@ -99,7 +99,6 @@ def hop_house(
         voltage_v=mean_v,
         gap_before=gaps,
         duration_s=row_durations(duration_s, factorised.interval_s, len(current))[rows],
-        left_over=repaired.get("left_over", factorised.left_over),
         **_kind_of_week(factorised),
     )
     judged = _judged(fit, factorised, notes)

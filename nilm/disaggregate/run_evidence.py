@@ -1,7 +1,8 @@
 """What the rows say for and against each single run of a feature: the evidence behind an activation's `sure`.
 
 Owns the measures of one run: how well its first and last row fit, whether something else moved with it,
-whether its size is the usual one. The map from them to a probability is `nilm.disaggregate.confidence`'s.
+whether its size is the usual one. What is known of its appliance counts beside them. The map from both to a
+probability is `nilm.disaggregate.confidence`'s.
 """
 
 from typing import NamedTuple
@@ -11,20 +12,20 @@ from numpy.typing import NDArray
 
 from lfm import runs_of_ones
 from lfm.arrays import FloatArray
-from nilm.disaggregate.evidence import Fit
+from nilm.disaggregate.evidence import SPEAKS, Fit
 
-RUN_EVIDENCE = (
-    "log odds of its appliance",
-    "log misfit at its start and end, in units of its own current",
-    "log bias of its size",
-    "log residual in it, in units of its own current",
-    "share of its start and end at which it moves alone",
-    "log seconds",
-    "how far it is from a usual run of its appliance, in log seconds",
-    "share of its start and end at a gap",
-    "log distance to the nearest other or sum or difference of two",
-)
-_MOST_ODDS = 5.0  # of a logarithm to base e: beyond it odds say nothing more
+# What each piece says: 1 where the larger it is the surer a run, −1 where the larger the more in doubt.
+OF_THE_RUN = {
+    "log misfit at its start and end, in units of its own current": -1,
+    "log bias of its size then": -1,
+    "log residual in it, in units of its own current": -1,
+    "share of its start and end at which it moves alone": 1,
+    "log seconds": 1,
+    "how far it is from a usual run of its appliance, in log seconds": -1,
+    "share of its start and end at a gap": -1,
+}
+RUN_SPEAKS = OF_THE_RUN | SPEAKS  # then the evidence of its appliance
+RUN_EVIDENCE = tuple(RUN_SPEAKS)
 _LEAST = 1e-4
 
 
@@ -34,7 +35,7 @@ class Runs(NamedTuple):
     feature: NDArray[np.int64]  # (R,)
     first: NDArray[np.int64]  # (R,) its first row
     end: NDArray[np.int64]  # (R,) the row after its last
-    evidence: FloatArray  # (R, len(RUN_EVIDENCE))
+    evidence: FloatArray  # (R, len(OF_THE_RUN))
     sure: FloatArray  # (R,) probability that the appliance ran then
 
     def among(self, rows: NDArray[np.int64]) -> "Runs":
@@ -42,13 +43,9 @@ class Runs(NamedTuple):
         return self._replace(first=rows[self.first], end=rows[self.end - 1] + 1)
 
 
-def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
-    """The runs in a fit whose features are `sure` (K,), as sure as these; counted in rows of the fit.
-
-    `nearest` (K,) is how far others are from each feature, the logarithm that `EVIDENCE` holds.
-    """
+def read_runs(fit: Fit, sure: FloatArray) -> Runs:
+    """The runs in a fit whose features are `sure` (K,), as sure as these; counted in rows of the fit."""
     N, K = fit.sizes.shape
-    odds = log_odds(sure)
     time_s = _summed(fit.duration_s)
     square = _summed(fit.duration_s * np.sum(fit.residual_a**2, axis=1))
     found: list[tuple[int, int, int, list[float]]] = []
@@ -62,7 +59,6 @@ def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
             misfit = max((float(fit.misfit[row]) for row in edges), default=0.0)
             lasts_s = float(time_s[end] - time_s[first])
             evidence = [
-                float(odds[k]),
                 _log(misfit / fit.length[k]),
                 _log(abs(bias[end] - bias[first]) / lasts_s),
                 _log(float(np.sqrt((square[end] - square[first]) / lasts_s)) / fit.length[k]),
@@ -70,18 +66,11 @@ def read_runs(fit: Fit, sure: FloatArray, nearest: FloatArray) -> Runs:
                 float(np.log10(lasts_s)),
                 float(abs(np.log10(lasts_s / usual_s))),
                 sum(cut) / 2,
-                float(nearest[k]),
             ]
             found.append((k, first, end, evidence))
     feature, first_rows, ends = (np.array([run[i] for run in found], dtype=np.int64) for i in range(3))
-    evidence_rows = np.array([run[3] for run in found]).reshape(-1, len(RUN_EVIDENCE))
+    evidence_rows = np.array([run[3] for run in found]).reshape(-1, len(OF_THE_RUN))
     return Runs(feature, first_rows, ends, evidence_rows, sure[feature])
-
-
-def log_odds(sure: FloatArray) -> FloatArray:
-    """Nats for a probability, within what says something."""
-    odds = np.log(np.maximum(sure, _LEAST) / np.maximum(1 - sure, _LEAST))
-    return np.asarray(np.clip(odds, -_MOST_ODDS, _MOST_ODDS))
 
 
 def _summed(values: FloatArray) -> FloatArray:

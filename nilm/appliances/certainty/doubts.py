@@ -26,15 +26,6 @@ _LONGER = "another week of data, in which it runs more often"
 _SUBMETER = "a submeter on it for a week"
 _LOOK = "count in the house what is of this kind"
 _WORDS = {
-    "log share of the energy left over": ("much of the week's energy is not explained", _SUBMETER),
-    "log residual over noise": ("the week is not explained down to the meter's noise", _SUBMETER),
-    "log hours per feature": ("the record is short for so many appliances", "a longer record"),
-    "log number of features": ("the house holds many appliances that run at the same times", _SUBMETER),
-    "log number of stretches without a gap": ("the record has gaps", "a record without gaps"),
-    "share of features that vary": ("much in this house varies, and hides what is on or off", _ALONE),
-    "log changes an hour": ("something else changes all the time", _ALONE),
-    "feeds in": ("a generator hides part of what the house uses by day", "a week without much sun"),
-    "found as shapes": ("much in this house is more than on or off", _ALONE),
     "log share of energy": ("it is small beside the rest of the house", _SUBMETER),
     "log watts": ("its power is seen in many parts of other loads", _ALONE),
     "log number of runs": ("how often it ran fits other explanations as well", _LONGER),

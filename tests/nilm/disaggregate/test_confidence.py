@@ -5,48 +5,49 @@ import numpy as np
 import pytest
 
 from nilm.disaggregate.confidence import (
+    LEAST_SURE,
     ON_OFF,
     SHAPES,
     WAYS,
     Map,
     RangeMap,
     judge_features,
+    log_odds,
     package_maps,
     range_factors,
     scaled_log,
     strongest_doubt,
 )
-from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, Fit
-from nilm.disaggregate.run_evidence import RUN_EVIDENCE
+from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, OF_THE_FEATURE, OF_THE_WEEK, SPEAKS, Fit
+from nilm.disaggregate.run_evidence import RUN_EVIDENCE, RUN_SPEAKS
 
 
-def test_a_map_is_a_logistic_sum_and_then_a_curve() -> None:
-    table = Map(("b",), (1.0,), (2.0,), 0.5, (0.0, 0.5, 1.0), (0.1, 0.2, 0.9))
+def test_a_map_is_a_logistic_sum_and_nobody_is_certain() -> None:
+    table = Map(("b",), (1.0,), (2.0,), 0.5)
     seen = np.array([[9.0, 1.0], [9.0, 3.0], [9.0, -3.0]])
-    said = 1 / (1 + np.exp(-(0.5 + 2 * (seen[:, 1] - 1))))
-    np.testing.assert_allclose(
-        table.probability(seen, ("a", "b")),
-        np.interp(said, *zip((0, 0.1), (0.5, 0.2), (1, 0.9), strict=True)),
-    )
+    said = [1 / (1 + np.exp(-0.5)), 1 / (1 + np.exp(-4.5)), LEAST_SURE]
+    np.testing.assert_allclose(table.probability(seen, ("a", "b")), np.minimum(said, 1 - LEAST_SURE))
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("name", "names"), [("appliance", EVIDENCE), ("run", RUN_EVIDENCE)])
-def test_the_tables_know_only_evidence_that_is_read_and_rise(
-    way: str, name: str, names: tuple[str, ...]
+@pytest.mark.parametrize(("name", "speaks"), [("appliance", SPEAKS), ("run", RUN_SPEAKS)])
+def test_evidence_counts_in_the_direction_in_which_it_speaks(
+    way: str, name: str, speaks: dict[str, int]
 ) -> None:
     table: Map = getattr(package_maps()[way], name)
-    assert set(table.evidence) <= set(names)
-    assert len(table.evidence) == len(table.centre) == len(table.weight)
-    assert (np.diff(table.said) > 0).all()
-    assert (np.diff(table.true) >= 0).all()
+    assert len(table.evidence) == len(table.centre) == len(table.weight) > 1
+    for piece, weight in zip(table.evidence, table.weight, strict=True):
+        assert weight * speaks[piece] > 0 or speaks[piece] == 0
 
 
-@pytest.mark.parametrize("name", ["appliance", "run"])
-def test_the_tables_of_both_ways_reach_from_wrong_to_nearly_sure(name: str) -> None:
-    tables: list[Map] = [getattr(package_maps()[way], name) for way in WAYS]
-    assert min(table.true[0] for table in tables) < 0.2
-    assert 0.9 < max(table.true[-1] for table in tables) < 1  # nothing is certain
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("name", "speaks"), [("appliance", SPEAKS), ("run", RUN_SPEAKS)])
+def test_the_tables_reach_from_wrong_to_nearly_sure(way: str, name: str, speaks: dict[str, int]) -> None:
+    table: Map = getattr(package_maps()[way], name)
+    best = np.array([2.0 * direction for direction in speaks.values()])
+    low, high = table.probability(np.array([-2 * best, best]), tuple(speaks))
+    assert low < 0.2
+    assert 0.9 < high < 1
 
 
 def week_of_one(*, as_shapes: bool) -> Fit:
@@ -63,7 +64,6 @@ def week_of_one(*, as_shapes: bool) -> Fit:
         gap_before=np.zeros(720, dtype=np.bool_),
         duration_s=np.full(720, 120.0),
         n_varying=0,
-        left_over=0.001,
         feeds_in=False,
         as_shapes=as_shapes,
     )
@@ -74,7 +74,8 @@ def test_a_week_is_judged_by_the_maps_of_the_way_it_is_explained(as_shapes: bool
     maps, judged = package_maps()[way], judge_features(week_of_one(as_shapes=as_shapes))
     seen = judged.evidence
     np.testing.assert_allclose(judged.sure, maps.appliance.probability(seen, EVIDENCE))
-    np.testing.assert_allclose(judged.runs.sure, maps.run.probability(judged.runs.evidence, RUN_EVIDENCE))
+    known = np.column_stack([judged.runs.evidence, seen[judged.runs.feature]])
+    np.testing.assert_allclose(judged.runs.sure, maps.run.probability(known, RUN_EVIDENCE))
     np.testing.assert_array_equal(range_factors(seen, judged.sure), maps.range.factors(seen, judged.sure))
     assert strongest_doubt(seen[0]) in maps.appliance.evidence
 
@@ -107,8 +108,16 @@ def test_the_strongest_doubt_is_the_most_negative_part(way: str) -> None:
     seen[AS_SHAPES] = way == SHAPES
     for name, centre in zip(table.evidence, table.centre, strict=True):
         seen[EVIDENCE.index(name)] = centre
-    seen[EVIDENCE.index(table.evidence[1])] -= np.sign(table.weight[1])
-    assert strongest_doubt(seen) == table.evidence[1]
+    # What holds for the whole week is no doubt about one feature, however it speaks.
+    for n, name in enumerate(table.evidence):
+        seen[EVIDENCE.index(name)] -= np.sign(table.weight[n]) * (100 if name in OF_THE_WEEK else 0)
+    own = next(n for n, name in enumerate(table.evidence) if name in OF_THE_FEATURE)
+    seen[EVIDENCE.index(table.evidence[own])] -= np.sign(table.weight[own])
+    assert strongest_doubt(seen) == table.evidence[own]
+
+
+def test_odds_are_bounded() -> None:
+    np.testing.assert_array_equal(log_odds(np.array([0.0, 0.5, 1.0])), [-5, 0, 5])
 
 
 def test_the_table_says_how_it_was_made() -> None:

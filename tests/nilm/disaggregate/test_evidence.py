@@ -21,7 +21,6 @@ FIT = Fit(
     gap_before=HOUSE.gap_before,
     duration_s=np.full(N, HOUSE.interval_s),
     n_varying=0,
-    left_over=0.001,
     feeds_in=False,
     as_shapes=False,
 )
@@ -32,7 +31,6 @@ def seen(name: str, fit: Fit = FIT) -> np.ndarray:
 
 
 def test_a_right_fit_shows_noise_alone() -> None:
-    assert seen("log residual over noise") == pytest.approx(0, abs=0.03)
     assert (seen("log residual while on, in units of its own current")[1:] < -0.5).all()
     assert seen("log residual while on over while off")[KETTLE] == pytest.approx(0, abs=0.03)
     assert np.isfinite(read_evidence(FIT)).all()
@@ -95,6 +93,13 @@ def test_one_feature_and_a_feature_that_is_never_on_have_evidence() -> None:
     assert np.isfinite(read_evidence(lonely)).all()
 
 
+def test_rows_that_were_cut_at_changes_are_told_from_a_steady_grid() -> None:
+    duration_s = FIT.duration_s.copy()
+    duration_s[3] /= 2
+    assert seen("rows of one length") == pytest.approx(1)
+    assert seen("rows of one length", replace(FIT, duration_s=duration_s)) == pytest.approx(0)
+
+
 def test_rows_count_by_their_time_and_not_by_their_number() -> None:
     """The same week with every third row cut in two says the same, but for the noise from row to row."""
     left = NOISE + 0.1 * np.outer(HOUSE.Z[:, KETTLE], HOUSE.W[KETTLE])
@@ -108,6 +113,6 @@ def test_rows_count_by_their_time_and_not_by_their_number() -> None:
         gap_before=whole.gap_before[twice] & ~again,
         duration_s=np.where(np.bincount(twice)[twice] > 1, 0.5, 1.0) * HOUSE.interval_s,
     )
-    by_rows = {"log residual over noise", "most common changes with another"}
+    by_rows = {"rows of one length", "most common changes with another"}
     for name in set(EVIDENCE) - by_rows:
         assert seen(name, cut) == pytest.approx(seen(name, whole), rel=1e-9, abs=1e-9), name

@@ -4,7 +4,7 @@ import pytest
 from nilm.appliances.certainty import doubts
 from nilm.appliances.certainty.doubts import doubt_of, sure_word
 from nilm.disaggregate.confidence import SHAPES, WAYS, package_maps
-from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE
+from nilm.disaggregate.evidence import AS_SHAPES, EVIDENCE, OF_THE_FEATURE, OF_THE_WEEK
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,8 @@ def test_the_evidence_that_speaks_most_against_it_is_named(way: str) -> None:
     for name, weight in zip(table.evidence, table.weight, strict=True):
         odd = usual.copy()
         odd[EVIDENCE.index(name)] -= 3 * np.sign(weight)
+        if name in OF_THE_WEEK:  # no doubt about one appliance
+            continue
         words, settle = doubt_of(odd, 0.3)
         assert words == doubts._WORDS[name][0]
         assert settle
@@ -35,4 +37,4 @@ def test_where_we_are_very_sure_nothing_is_to_settle() -> None:
 
 
 def test_every_piece_of_evidence_has_its_words() -> None:
-    assert doubts._WORDS.keys() == set(EVIDENCE)
+    assert doubts._WORDS.keys() == OF_THE_FEATURE.keys()
