@@ -10,7 +10,7 @@ frozen weeks (tests/nilm/frozen.json) and fails if a step's outputs changed whil
 
 INGEST = 4
 FACTORISE = 12
-HOP = 15
+HOP = 16
 PUBLISH = 15
 SPECTRA = 1
 PIANO = 2
