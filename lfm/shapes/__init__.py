@@ -12,9 +12,10 @@ X_t = base + Σ_k a_k(t) s_k + noise, a_k(t) ≥ 0. The steps, one module each:
    size at zero.
 5. `levels`: where no sum of lines explains the rows, lines are looked for among the levels that last, to a
    tolerance; `wander` takes from the rows what changes from each to the next and does not last.
-6. `parts`: one track of sizes as a sum of sources that are on or off, where sizes recur.
+6. `pulses`, `parts`: one track of sizes as a sum of sources that are on or off: each rise with the fall that
+   ends it, and which of these pulses are of one source.
 7. `scales`: one track as a sum of a small source that varies and larger ones in sessions.
-8. `fans`: shapes in one plane are one load whose waveform changes with its level.
+8. `fans`: shapes in one plane that change together are one load whose waveform changes with its level.
 9. `machines`: tracks that switch together are one machine.
 10. `leftover`: what is left of the total, given to the sources whose wander it is.
 """
