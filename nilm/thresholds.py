@@ -142,8 +142,6 @@ class HouseThresholds(NamedTuple):
     """Distance of two waveforms, relative to the smaller, up to which they may be variants of one appliance.
     Origin: half of the recordings of one small appliance differ by a quarter or more; set on development
     seeds 100 to 106."""
-    warm_residual: float = 1.02
-    """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
 
     # The hop (hopping)
     nodes_beside_varying: int = 3_000

@@ -1,17 +1,16 @@
 """From rows of current to a first solution: the estimators by name, and what makes their answer ready to hop.
 
-Owns the estimators, their certificate, and the repairs that keep the product ZW: features that
-the data cannot separate are joined, and last week's waveforms may stand in for new ones.
+Owns the call of an estimator, and two repairs of its answer: features that the data cannot separate are
+joined, and features too small to be an appliance are left out.
 """
 
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-import lfm
 from lfm import LfmError, Solution, diagnose
 from lfm.arrays import FloatArray
 from nilm.choices import estimator_class
@@ -91,18 +90,3 @@ def without_traces(solution: Solution, notes: list[str]) -> Solution:
         f"{solution.K - len(kept)}. What they held is in the unexplained energy."
     )
     return Solution(solution.Z[:, kept], solution.W[kept])
-
-
-def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:
-    """The rows decoded with known waveforms, refitted, if that explains them as well; else `solution`."""
-    known = np.asarray(warm_start, dtype=np.float64)
-    Z = lfm.decode_rows(X, known)
-    Z = Z[:, Z.any(axis=0)]
-    if Z.shape[1] == 0 or np.linalg.matrix_rank(Z.astype(np.float64)) < Z.shape[1]:
-        return solution
-    W = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)[0]
-    warm = Solution(Z, np.asarray(W, dtype=np.float64))
-    if warm.K > solution.K or warm.residual(X) > HOUSE.warm_residual * solution.residual(X):
-        return solution
-    notes.append("The appliances of the week before explain this week as well, and were carried over.")
-    return warm
