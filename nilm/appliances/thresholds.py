@@ -169,8 +169,6 @@ class PageThresholds(NamedTuple):
     most_over: float = 0.1
     """Share of the metered energy by which the appliances may exceed it. A little is noise; much is a split
     that does not add up."""
-    least_support: float = 0.5
-    """Share of the equally good explanations below which an appliance is a guess, in weeks without `sure`."""
     much_left_over: float = 0.02
     """Share of the energy that nothing explains, above which the page says so before its numbers. Sizes that
     differ a little from run to run leave less."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup, escape
 
-from nilm.appliances.certainty.doubts import GUESS, LIKELY, sure_word
+from nilm.appliances.certainty.doubts import GUESS, LIKELY
 from nilm.appliances.thresholds import PAGE
 from nilm.report.text import words
 from nilm.report.when import Window
@@ -170,7 +170,7 @@ def cautions(result: WeekResult) -> list[Markup]:
         found.append(
             Markup("{} of the appliances' energy is a guess; most of all {}.").format(
                 words.percent(_doubtful_share(result), 0),
-                words.listed([_doubt(a) for a in doubts(result) if _is_guess(a)][:3]),
+                words.listed([_doubt(a) for a in doubts(result) if words.confidence(a) == GUESS][:3]),
             )
         )
     if result.quality.coverage < PAGE.least_coverage:
@@ -190,8 +190,7 @@ def doubts(result: WeekResult) -> list[Appliance]:
 
 def _at_stake(appliance: Appliance) -> float:
     """The energy that is expected to be wrong, in kWh."""
-    sure = appliance.support if appliance.sure is None else appliance.sure
-    return abs(appliance.energy_kwh) * (1 - sure)
+    return abs(appliance.energy_kwh) * (1 - appliance.sure)
 
 
 def _doubt(appliance: Appliance) -> Markup:
@@ -201,14 +200,8 @@ def _doubt(appliance: Appliance) -> Markup:
 def _doubtful_share(result: WeekResult) -> float:
     """The share of the appliances' energy that belongs to appliances more likely wrong than right."""
     energy = sum(abs(a.energy_kwh) for a in result.appliances)
-    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if _is_guess(a))
+    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if words.confidence(a) == GUESS)
     return doubtful / energy if energy else 0.0
-
-
-def _is_guess(appliance: Appliance) -> bool:
-    if appliance.sure is None:
-        return appliance.support < PAGE.least_support
-    return sure_word(appliance.sure) == GUESS
 
 
 def much_in_doubt(result: WeekResult) -> bool:
