@@ -80,8 +80,6 @@ class SwitchingThresholds(NamedTuple):
     # How many features, and which search (lfm.switching.search, search_varying, decoder)
     max_features: int = 40
     """Features that 'auto' looks for at the most. Origin: set by hand, for time."""
-    certificate_sigmas: float = 6.0
-    """Standard deviations by which chi² of pure noise may exceed its mean. Origin: never by chance."""
     many_types: int = 60
     """Types of edges from which on features must vary. Origin: a week of twelve appliances has 15 to 40."""
     rows_of_types: float = 0.15

@@ -62,8 +62,9 @@ class ApplianceThresholds(NamedTuple):
     """Expected number of pairs, over the whole house, that look like a machine and its part by luck. Origin:
     the usual 5%."""
     most_outside: float = 0.02
-    """Share of a part's time in which its machine may be off. Origin: set by hand; a reading or two is
-    decoded wrongly in most weeks."""
+    """Share of a part's time in which its machine may be off, and of the time of two appliances that always
+    run together in which one of them may be. Origin: set by hand; a reading or two is decoded wrongly in most
+    weeks."""
 
     # What is in doubt (certainty)
     sure_support: float = 0.95
@@ -79,11 +80,8 @@ class ApplianceThresholds(NamedTuple):
     """Standard deviations of two sizes, from run to run, by which they may differ and be one appliance.
     Origin: the usual three."""
     most_drift: float = 0.1
-    """Relative difference of two sizes beyond which they are two appliances, whatever the drift. Origin: set
-    by hand."""
-    together: float = 0.98
-    """Two appliances always run together where both run in at least this share of the time in which one of
-    them runs. Origin: set by hand; a reading or two is decoded wrongly in most weeks."""
+    """Difference of two sizes, relative to the larger, beyond which they are of two appliances, whatever the
+    drift; and of the watts of two weeks, beyond which no reading makes them one. Origin: set by hand."""
 
     # Words for a probability (doubts)
     very_sure: float = 0.9
@@ -137,12 +135,9 @@ class ApplianceThresholds(NamedTuple):
     weeks none."""
     unlike_nats: float = -2.0
     """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
-    alike: float = 0.1
-    """Two appliances of one kind may be one that was read differently where their watts differ by at most
-    this share of the larger one's. Origin: set by hand."""
     far_apart: float = 0.5
-    """The same share where one was first seen in the week in which the other was gone: with a larger
-    difference they are two appliances. Origin: set by hand."""
+    """`most_drift` where one appliance was first seen in the week in which the other was gone. Origin: set by
+    hand."""
     changed_share: float = 0.05
     """Relative change of watts that is worth a word. Origin: set by hand."""
 
@@ -164,14 +159,12 @@ class PageThresholds(NamedTuple):
     """
 
     # What the page opens with (story)
-    noise_over: float = 0.02
-    """Share of the energy used by which the appliances may exceed it and still be called noise."""
     most_over: float = 0.1
     """Share of the metered energy by which the appliances may exceed it. A little is noise; much is a split
     that does not add up."""
     much_left_over: float = 0.02
-    """Share of the energy that nothing explains, above which the page says so before its numbers. Sizes that
-    differ a little from run to run leave less."""
+    """Share of the energy that nothing explains, or by which the appliances exceed it, above which it is more
+    than noise and the page says so. Sizes that differ a little from run to run leave less."""
     much_current_left: float = 0.1
     """Share of the current (RMS) that nothing explains, likewise: it may draw no power."""
     much_doubt: float = 0.5

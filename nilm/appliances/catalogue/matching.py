@@ -96,13 +96,16 @@ def _come_or_gone(catalogue: Catalogue, week: str, now: Mapping[str, Look]) -> l
         Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], APPLIANCES.far_apart)
     ]
     doubts += [
-        Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], APPLIANCES.alike)
+        Doubt(new, old)
+        for new in came
+        for old in stayed
+        if _alike(now[new], before[old], APPLIANCES.most_drift)
     ]
     return doubts + [
         Doubt(kept, old)
         for old in went
         for kept in stayed
-        if _alike(now[kept], before[old], APPLIANCES.alike)
+        if _alike(now[kept], before[old], APPLIANCES.most_drift)
     ]
 
 

@@ -41,7 +41,7 @@ def explained_words(result: WeekResult) -> Markup:
 def counted_too_much(result: WeekResult) -> bool:
     """Whether the appliances add up to more than the meter counted, beyond noise."""
     share = explained_share(result)
-    return share is not None and share > 1 + PAGE.noise_over
+    return share is not None and share > 1 + PAGE.much_left_over
 
 
 def span(result: WeekResult, window: Window) -> str:
