@@ -18,7 +18,8 @@ class ApplianceThresholds(NamedTuple):
     feeds_in_factor: float = 0.05
     """Power factor, with the sign turned, from which a load is a generator. Origin: set by hand."""
     least_shape_a: float = 0.005
-    """Amperes RMS below which a waveform has no shape to name. Origin: set by hand."""
+    """Amperes RMS below which a waveform has no shape to name, and is what an estimator makes of noise.
+    Origin: set by hand, about 1 W."""
     resistive_factor: float = 0.97
     """Power factor from which a load may be a heater. Origin: set by hand."""
     in_phase_degrees: float = 2.0
@@ -70,9 +71,8 @@ class ApplianceThresholds(NamedTuple):
     sure_support: float = 0.95
     """Share of the equally good explanations above which a feature is not in doubt. Origin: the usual 95%."""
     same_waveform: float = 0.03
-    """Distance of two waveforms, relative to the larger, below which they are the same. Origin: set by hand,
-    the size of noise."""
-
+    """Distance of two waveforms, relative to one of them, up to which they may be one appliance. Origin: its
+    activations differ by a percent or two."""
     same_shape: float = 0.9995
     """Cosine of two waveforms above which they differ in size alone. Origin: set by hand; two motors of one
     kind have about 0.99."""
@@ -97,9 +97,6 @@ class ApplianceThresholds(NamedTuple):
     one_sided: float = 0.7
     """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
     hand."""
-    part_of_time: float = 0.6
-    """An appliance that runs for a larger share of the time tells nothing of when something is left over.
-    Origin: set by hand."""
     lift: float = 1.5
     """An appliance goes together with what is left over where the share of it that falls into the
     appliance's runs is this many times their share of the time. Origin: set by hand."""

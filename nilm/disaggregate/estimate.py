@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lfm import LfmError, Solution, diagnose
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.choices import estimator_class
 from nilm.errors import NothingUsableError, OptionError
-from nilm.thresholds import HOUSE
 
 Callback = Callable[[int, float], None]
 
@@ -79,14 +79,14 @@ def independent(solution: Solution, notes: list[str]) -> Solution:
 def without_traces(solution: Solution, notes: list[str]) -> Solution:
     """The solution without features too small to be an appliance; the largest always stays.
 
-    A feature of less than `trace_a` RMS is what an estimator makes of noise or of a load that changes slowly.
+    Less than `least_shape_a` RMS is what an estimator makes of noise or of a load that changes slowly.
     """
     rms_a = np.sqrt(np.mean(solution.W**2, axis=1))
-    kept = np.flatnonzero((rms_a >= HOUSE.trace_a) | (rms_a == rms_a.max()))
+    kept = np.flatnonzero((rms_a >= APPLIANCES.least_shape_a) | (rms_a == rms_a.max()))
     if len(kept) == solution.K:
         return solution
     notes.append(
-        f"Features of less than {HOUSE.trace_a * 1000:g} mA (about 1 W) were left out as traces: "
+        f"Features of less than {APPLIANCES.least_shape_a * 1000:g} mA (about 1 W) were left out as traces: "
         f"{solution.K - len(kept)}. What they held is in the unexplained energy."
     )
     return Solution(solution.Z[:, kept], solution.W[kept])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.choices import SHAPES
 from nilm.disaggregate.estimate import (
     Callback,
@@ -53,8 +54,8 @@ def solve(
         X, gaps, how.estimator, how.components, how.seed, how.callback, notes, least_change_a=least_change_a
     )
     solution = without_traces(independent(solution, notes), notes)
-    solution = independent(merge_twins(solution, X, tolerance=HOUSE.twins, slack=HOUSE.twins_slack), notes)
-    solution = with_misfits_decoded(solution, X)
+    solution = merge_twins(solution, X, tolerance=APPLIANCES.same_waveform, slack=HOUSE.twins_slack)
+    solution = with_misfits_decoded(independent(solution, notes), X)
     if how.estimator == "switching":
         solution = separate_siblings(solution, X, gap_before=gaps)
         solution = independent(with_variants_joined(solution, X, gaps, notes), notes)
