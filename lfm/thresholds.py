@@ -116,6 +116,9 @@ class EstimatorThresholds(NamedTuple):
     # Decoding a row exactly (decoding)
     max_nodes: int = 200_000
     """Nodes that the search for one row's code may visit. Origin: set by hand, for time."""
+    quick_nodes: int = 2_000
+    """The same while features are still searched for. Origin: decision 0050, for time; the best solution of
+    BinaryDecoder gets `max_nodes`."""
     regularisation: float = 1e-10
     """Added to the squared norms, as a share of the largest. Origin: far above rounding, far below any
     difference between codes."""
@@ -169,15 +172,13 @@ class EstimatorThresholds(NamedTuple):
     seeds_a_feature: int = 3
     """Starts of a new feature before the error is taken for final. Origin: set by hand."""
 
-    # BinaryDecoder (binary_decoder)
+    # BinaryDecoder (binary_decoder), and the certificate of the switching decoder
     enumerated_bits: int = 16
     """Dimensions up to which all codes are listed. Origin: 2¹⁶ codes of a few hundred rows take a fraction of
     a second."""
     floor_sigmas: float = 6.0
     """Standard deviations above its mean up to which a residual is noise. Origin: noise exceeds them once in
     10⁹."""
-    quick_nodes: int = 2_000
-    """Nodes for each row while searching. Origin: for time; the best solution gets `max_nodes`."""
 
 
 class ShapeThresholds(NamedTuple):

@@ -265,8 +265,6 @@ class SunThresholds(NamedTuple):
     """Seconds without a step that a day may have. Origin: set by hand."""
     least_s: float = 7200.0
     """Seconds of daylight in one piece. Origin: no appliance takes as long to settle."""
-    least_share: float = 0.5
-    """Share of the quiet rows of such a day that have a step. Origin: set by hand."""
     night_share: float = 0.05
     """Share of all rows that must lie outside of daylight. Origin: set by hand; without a night nobody knows
     what zero is."""

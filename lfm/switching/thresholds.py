@@ -55,8 +55,6 @@ class SwitchingThresholds(NamedTuple):
     decision 0142, set by hand: four switches."""
     codes_per_level: int = 48
     """Codes that are listed for each level. Origin: decision 0050, set by hand, for time."""
-    nodes_per_level: int = 2_000
-    """Nodes that the search for the closest code of a level may visit. Origin: decision 0050, for time."""
 
     # Codes of segments where activations vary (lfm.switching.tracking)
     beam: int = 24
