@@ -186,8 +186,6 @@ class PageThresholds(NamedTuple):
     """Range of power, relative to the usual power, up to which an appliance has one level."""
     least_level: float = 0.05
     """Share of the time that it is on above which a level counts; another is passed through."""
-    most_levels: int = 5
-    """Levels that are listed; more are a range to a reader."""
     part_share: float = 0.6
     """Share of its energy within six hours from which an appliance runs "mostly" then."""
     often_a_day: float = 1.5
@@ -224,10 +222,7 @@ class PageThresholds(NamedTuple):
     most_hours: int = 12
     """Hours that are named. Origin: more than half of the day is no "mostly"."""
 
-    # Figures and lists (figures.chart, index, troubles)
-    most_layers: int = 8
-    """Appliances with a layer of their own in the chart. Origin: more would share hues, and no eye follows
-    more layers."""
+    # Lists (index, troubles)
     weeks_shown: int = 26
     """Weeks on the page of a house. Origin: half a year fits on a screen, and shows what the season does."""
     most_said: int = 400
