@@ -273,10 +273,8 @@ class SunThresholds(NamedTuple):
 
     # How far it feeds in (feed_in)
     drift: float = 0.01
-    """Share of an appliance's size by which its activations differ. Origin: set by hand."""
-    same_edge: float = 0.03
-    """Relative difference across the shape up to which two switches are of one appliance. Origin: set by
-    hand, three drifts."""
+    """Share of an appliance's size by which its activations differ; up to three of it across the shape, two
+    switches are of one appliance. Origin: set by hand."""
     rounds: int = 15
     """Rounds of the robust fit. Origin: set by hand."""
     tail: float = 2.0

@@ -69,11 +69,6 @@ class SwitchingThresholds(NamedTuple):
     Origin: set by hand."""
     hopeless_nats: float = 60.0
     """Nats behind the best at which a hypothesis is given up. Origin: set by hand, fifteen switches."""
-    gap_switch_nats: float = 1.0
-    """Price in nats of a change across a gap in time. Origin: set by hand; much may switch meanwhile."""
-    negligible_variance: float = 0.05
-    """Share of the other variance below which the drift of a feature is left out of a fit. Origin: set by
-    hand, for time."""
 
     # How many features, and which search (lfm.switching.search, search_varying, decoder)
     max_features: int = 40
@@ -85,9 +80,6 @@ class SwitchingThresholds(NamedTuple):
     recurring_share: float = 0.75
     """Share of the edges of a type that recurs, with which features repeat although there are many types.
     Origin: set by hand; where rows hold switches, most edges still recur."""
-    worth_trying: float = 3.0
-    """Prices of a feature that its switches may cost, and the fit still be tried without it. Origin: set by
-    hand, for time."""
     splinters: int = 3
     """Pairs of features close to each other from which on activations vary. Origin: set by hand; features
     that repeat exactly can always explain activations that vary, one for each size."""
