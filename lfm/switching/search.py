@@ -126,7 +126,7 @@ def _prune(segments: Segments, states: States, fit: Fit, *, price: float, max_it
     """
     switches = np.count_nonzero(np.diff(fit.Z.astype(np.int8), axis=0), axis=0)
     for k in np.argsort(switches, kind="stable"):
-        if THRESHOLDS.switch_nats * switches[k] > price:
+        if THRESHOLDS.switch_nats * switches[k] > THRESHOLDS.worth_trying * price:
             break
         on = fit.Z[:, k] == 1
         mostly_on = segments.length[on].sum() > segments.length[~on].sum()

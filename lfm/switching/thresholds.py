@@ -80,6 +80,9 @@ class SwitchingThresholds(NamedTuple):
     recurring_share: float = 0.75
     """Share of the edges of a type that recurs, with which features repeat although there are many types.
     Origin: set by hand; where rows hold switches, most edges still recur."""
+    worth_trying: float = 3.0
+    """Prices of a feature that its switches may cost, and the fit still be tried without it. Origin: set by
+    hand, for time."""
     splinters: int = 3
     """Pairs of features close to each other from which on activations vary. Origin: set by hand; features
     that repeat exactly can always explain activations that vary, one for each size."""
