@@ -149,8 +149,6 @@ def hop(
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
     check_candidates(solution, candidates, X)
-    if not candidates.complete:
-        logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
     X = None if X is None else check_real("X", X)
     tolerant = X is not None and candidates.max_nonbinarity > 0
     repair = tolerant and candidates.complete
@@ -207,6 +205,8 @@ class _Round:
 
 def _rounds(solution: Solution, candidates: Candidates, options: HopOptions) -> list[_Round]:
     """The walks of a hop in order: the last one ends no higher in objective than the start."""
+    if not candidates.complete:
+        logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
     if options.repair:
         return _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     only = _round(solution, candidates, options)

@@ -123,7 +123,7 @@ def build_week(
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *found.notes)),
         scores=_scores(hopped, loads, ids, rows, found.matches, around),
-        catalogue=changes(known, week, sightings, identity=identity),
+        catalogue=changes(known, week, sightings, doubts=identity.doubts),
         provenance=around.provenance,
     )
     # The catalogue keeps the ids as they were found: a merge can be undone.

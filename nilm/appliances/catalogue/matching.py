@@ -47,7 +47,6 @@ def identify(
     solution: str,
     energy_kwh: Sequence[float],
     called: Mapping[str, str] = _NO_NAMES,
-    model: Model | None = None,
 ) -> Identity:
     """The ids of a week's appliances, as the catalogue knows them or new, and what is in doubt.
 
@@ -58,7 +57,7 @@ def identify(
     record = catalogue.weeks.get(week)
     if record is not None and record.solution == solution and len(record.sightings) == len(looks):
         return Identity(tuple(s.appliance_id for s in record.sightings), record.doubts)
-    model = model or Model()
+    model = Model()
     known = _known(catalogue, week, looks, called, model)
     nats = np.array([[same_nats(look, past, model) for past in known] for look in looks])
     nats = nats.reshape(len(looks), len(known))
