@@ -38,7 +38,7 @@ GIVEN = {
         "HOUR_S _LAST_S FIRST_WEEK LAST_WEEK",
         "a unit, times of a name",
     ),
-    "nilm.recordings.waveforms": ("RATE_HZ MAINS_HZ CHANNELS FULL_SCALE", "the format of a recording"),
+    "nilm.recordings.waveforms": ("RATE_HZ CHANNELS FULL_SCALE", "the format of a recording"),
     "nilm.report.when": ("DAY_S", "a unit"),
     "nilm.simulate.device.flac": ("_LEAST", "the FLAC format"),
 }

@@ -20,14 +20,12 @@ class EquivalenceBudgets(NamedTuple):
     max_nodes: int = 2_000_000
     """Nodes that the search for candidates may visit. Origin: set by hand, for time."""
     max_index: int = 2**20
-    """Lattice index up to which fractions are searched for. Origin: a Z with a higher one is not made by
-    features that switch on and off."""
+    """Lattice index up to which fractions are searched for, and all rows are tested at once: their
+    coordinates then fit into int64. Origin: a Z with a higher one is not made by features that switch on and
+    off."""
     early_per_level: int = 64
     """Rows of Z that are checked early, for each level of the search. Origin: set by hand; any may be left
     out."""
-    vectorised_index: int = 2**31
-    """Lattice index below which all rows are tested at once. Origin: their coordinates then fit into int64
-    with room to spare."""
     max_numerator: int = 2**31
     """Size of an entry of a candidate, times the denominator. Origin: larger ones are not candidates of any
     Z, and below it the arithmetic is exact."""
@@ -75,9 +73,8 @@ class HopperThresholds(NamedTuple):
     missing_weight: float = 1e-6
     """Share of the weight that may be missing from an exact support. Origin: decision 0161."""
     max_bases: int = 20_000
-    """Solutions that are listed for an exact support. Origin: decision 0161, for time."""
-    max_candidates: int = 20_000
-    """Candidates up to which an exact support is tried. Origin: set by hand, for time."""
+    """Solutions that are listed for an exact support, and candidates up to which it is tried. Origin:
+    decision 0161, for time."""
     margins: tuple[float, ...] = (10.0, 15.0, 20.0, 25.0, 30.0, 40.0)
     """Units of 1/β above the best objective up to which solutions are listed, tried in turn. Origin: decision
     0161."""
@@ -119,6 +116,9 @@ class EstimatorThresholds(NamedTuple):
     # Decoding a row exactly (decoding)
     max_nodes: int = 200_000
     """Nodes that the search for one row's code may visit. Origin: set by hand, for time."""
+    quick_nodes: int = 2_000
+    """The same while features are still searched for. Origin: decision 0050, for time; the best solution of
+    BinaryDecoder gets `max_nodes`."""
     regularisation: float = 1e-10
     """Added to the squared norms, as a share of the largest. Origin: far above rounding, far below any
     difference between codes."""
@@ -172,15 +172,13 @@ class EstimatorThresholds(NamedTuple):
     seeds_a_feature: int = 3
     """Starts of a new feature before the error is taken for final. Origin: set by hand."""
 
-    # BinaryDecoder (binary_decoder)
+    # BinaryDecoder (binary_decoder), and the certificate of the switching decoder
     enumerated_bits: int = 16
     """Dimensions up to which all codes are listed. Origin: 2¹⁶ codes of a few hundred rows take a fraction of
     a second."""
     floor_sigmas: float = 6.0
     """Standard deviations above its mean up to which a residual is noise. Origin: noise exceeds them once in
     10⁹."""
-    quick_nodes: int = 2_000
-    """Nodes for each row while searching. Origin: for time; the best solution gets `max_nodes`."""
 
 
 class ShapeThresholds(NamedTuple):

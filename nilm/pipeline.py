@@ -14,6 +14,7 @@ What does the work is imported where it is called: a week without any is told wi
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from nilm import versions
@@ -24,7 +25,7 @@ from nilm.options import WeekOptions
 from nilm.paths import WeekPaths
 from nilm.recordings.ingest import ingest_week, marks_now, marks_read
 from nilm.recordings.quality import WeekQuality
-from nilm.report.troubles import failure_of, forget_troubles, note_failure, utc_now
+from nilm.report.troubles import failure_of, forget_troubles, note_failure
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ class WeekPipeline:
 
     def failed(self, reason: str) -> None:
         """Keep why a run of the week failed, and show it on the index."""
-        note_failure(self.paths.outputs, reason.removeprefix(f"{self}: "), now=utc_now())
+        note_failure(self.paths.outputs, reason.removeprefix(f"{self}: "), now=datetime.now(UTC))
         self._list()
 
     def locked(self) -> Any:

@@ -49,13 +49,13 @@ class Appliance:
     support: float  # share, by weight, of the equivalent solutions with this on/off column, 0 to 1
     correction: str  # "unchanged", "inverted", "duplicated", "merged", "split", "bias level moved"
     colour: int  # index into the report's palette, stable from week to week
+    sure: float  # probability that this is one real appliance with these times
+    energy_low_kwh: float  # 90% range of energy_kwh
+    energy_high_kwh: float
     part_of: str | None = None  # appliance_id of the machine it is likely a part of
     part_evidence: str = ""
     not_told_apart_from: tuple[str, ...] = ()  # appliance_ids that no method separates from this week's data
     amplitude: FloatArray | None = None  # (N,) its size in units of active_w, where that varies with the sun
-    sure: float | None = None  # probability that this is one real appliance with these times; None: not known
-    energy_low_kwh: float | None = None  # 90% range of energy_kwh
-    energy_high_kwh: float | None = None
     doubt: str = ""  # what speaks most against it, in words; empty where we are very sure
     would_settle: str = ""  # and what would settle that
     inrush: float | None = None  # largest current of its starts, in units of the steady one; None: not seen
@@ -178,6 +178,7 @@ class WeekResult:
     week: str  # "2015-wk01"
     interval_s: float
     start_utc: TimeArray  # (N,) datetime64[ns], start of each row
+    duration_s: FloatArray  # (N,) seconds that each row stands for
     metered_w: FloatArray  # (N,)
     explained_w: FloatArray  # (N,) sum of the appliances that are on
     voltage_v: FloatArray  # (D,) mean voltage cycle
@@ -195,14 +196,6 @@ class WeekResult:
     catalogue: CatalogueChanges
     provenance: Mapping[str, Any] = field(default_factory=dict)  # options, seed, versions, input digests
     timezone: str = "Europe/London"  # of the house's clocks; every time here is UTC
-    row_s: FloatArray | None = None  # (N,) seconds that each row stands for; None: interval_s each
-
-    @property
-    def duration_s(self) -> FloatArray:
-        """(N,) seconds that each row stands for."""
-        if self.row_s is None:
-            return np.full(len(self.start_utc), self.interval_s)
-        return self.row_s
 
     @property
     def generated_kwh(self) -> float:

@@ -15,10 +15,8 @@ class RowThresholds(NamedTuple):
     least_v: float = 50.0
     """Volts RMS of the fundamental below which there is no mains. Origin: set by hand."""
     lock_hz: float = 5.0
-    """Distance from 50 Hz above which the frequency cannot be the mains'. Origin: set by hand."""
-    searched_hz: tuple[float, float] = (40.0, 60.0)
-    """Frequencies between which the fundamental is searched for. Origin: set by hand; wider than `lock_hz`,
-    so that a wrong frequency is seen as one."""
+    """Distance from 50 Hz above which the frequency cannot be the mains'; it is searched for up to twice as
+    far, so that a wrong one is seen. Origin: set by hand."""
     fewest_cycles: int = 3
     """Whole cycles that a row needs; one at a file's edge is left to the next file. Origin: set by hand."""
 
@@ -44,10 +42,8 @@ class RowThresholds(NamedTuple):
     the next begins within a second; just below it, because a row is at least a second long and one that is
     missing must be told."""
     shortest_s: float = 1e-3
-    """Seconds that must be left of a row after a cut. Origin: set by hand; times are kept to the
-    microsecond."""
-    rounding_s: float = 1e-5
-    """Seconds by which two rows may overlap. Origin: ten times the microsecond to which times are kept."""
+    """Seconds that must be left of a row after a cut, and by which two rows may overlap. Origin: set by hand;
+    times are kept to the microsecond."""
     least_in_week_s: float = 60.0
     """Seconds by which a recording must reach into a week to make it one with recordings. Origin: set by
     hand; a recorder's clock may be early."""
@@ -116,15 +112,9 @@ class HouseThresholds(NamedTuple):
     """Amperes in each point of a cycle that are noise to a decoder. Origin: loads follow the voltage by a few
     parts in a thousand, many times the meter's noise after averaging; a watt or two would look like
     appliances."""
-    trace_a: float = 0.005
-    """Amperes RMS below which a feature is what an estimator makes of noise. Origin: set by hand, about
-    1 W."""
-    twins: float = 0.03
-    """Distance of two waveforms, relative to the smaller, up to which they may be one appliance. Origin: its
-    activations differ by a percent or two."""
     twins_slack: float = 0.25
-    """Share by which the residual may rise when they are joined. Origin: set by hand; two sizes fit better
-    than one, which proves nothing."""
+    """Share by which the residual may rise when two features of the same waveform are joined. Origin: set by
+    hand; two sizes fit better than one, which proves nothing."""
     misfit: float = 0.2
     """Share of a row's size above which its residual is gross. Origin: set by hand."""
     max_flips: int = 2
@@ -142,8 +132,6 @@ class HouseThresholds(NamedTuple):
     """Distance of two waveforms, relative to the smaller, up to which they may be variants of one appliance.
     Origin: half of the recordings of one small appliance differ by a quarter or more; set on development
     seeds 100 to 106."""
-    warm_residual: float = 1.02
-    """Ratio to the estimator's residual up to which last week's waveforms are kept. Origin: set by hand."""
 
     # The hop (hopping)
     nodes_beside_varying: int = 3_000
@@ -164,15 +152,13 @@ class HouseThresholds(NamedTuple):
     response_rounds: int = 3
     """Fits, each without what lies far off in the one before. Origin: set by hand."""
     outlying: float = 3.0
-    """Typical residuals beyond which a pair is left out of the next fit. Origin: the usual three."""
+    """Typical residuals of a fit beyond which a pair is left out of the next one, and an unfit row shows no
+    state that was seen. Origin: the usual three."""
 
     # Rows unfit for a fit (unfit_rows)
     clipped_share: float = 0.97
     """Share of a row's peak from which a sample is not compared. Origin: set by hand; it may stand at full
     scale."""
-    max_misfit: float = 3.0
-    """Times the fit's own RMS residual above which a row shows no state that was seen. Origin: the usual
-    three."""
 
     # Priors of a house (house_priors): decision 0060
     switch_nats: float = 1.0
@@ -281,8 +267,6 @@ class SunThresholds(NamedTuple):
     """Seconds without a step that a day may have. Origin: set by hand."""
     least_s: float = 7200.0
     """Seconds of daylight in one piece. Origin: no appliance takes as long to settle."""
-    least_share: float = 0.5
-    """Share of the quiet rows of such a day that have a step. Origin: set by hand."""
     night_share: float = 0.05
     """Share of all rows that must lie outside of daylight. Origin: set by hand; without a night nobody knows
     what zero is."""
@@ -291,10 +275,8 @@ class SunThresholds(NamedTuple):
 
     # How far it feeds in (feed_in)
     drift: float = 0.01
-    """Share of an appliance's size by which its activations differ. Origin: set by hand."""
-    same_edge: float = 0.03
-    """Relative difference across the shape up to which two switches are of one appliance. Origin: set by
-    hand, three drifts."""
+    """Share of an appliance's size by which its activations differ; up to three of it across the shape, two
+    switches are of one appliance. Origin: set by hand."""
     rounds: int = 15
     """Rounds of the robust fit. Origin: set by hand."""
     tail: float = 2.0

@@ -7,15 +7,16 @@ The unit vectors always belong to the candidates (erratum E9). What to do with c
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lfm.arrays import FloatArray, IntArray
 from lfm.checks import check_binary, check_rng, check_whole
-from lfm.equivalence.hermite import row_lattice
+from lfm.equivalence.hermite import RowLattice, row_lattice
 from lfm.equivalence.lattice import short_vectors
-from lfm.equivalence.ranks import check_independent, distinct_rows
+from lfm.equivalence.ranks import Patterns, check_independent, distinct_rows
 from lfm.errors import InvalidInputError
 from lfm.thresholds import EQUIVALENCE
 
@@ -153,32 +154,31 @@ def enumerate_candidates(
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}; for a share of the rows give e.g. len(Z) // 100") from None
     max_nodes = check_whole("max_nodes", max_nodes, least=1)
-    rows, counts, _ = distinct_rows(Z)
-    check_independent(rows, N=len(Z))
-    lattice = row_lattice(rows)
-    fractions = 1 < lattice.index <= EQUIVALENCE.max_index and lattice.coordinates is not None
+    patterns = distinct_rows(Z)
+    check_independent(patterns.rows, N=len(Z))
+    return candidates_of(patterns, row_lattice(patterns.rows), max_nonbinarity, max_nodes)
+
+
+def candidates_of(
+    patterns: Patterns, lattice: RowLattice, max_nonbinarity: int, max_nodes: int
+) -> Candidates:
+    """`enumerate_candidates` for the distinct rows of a Z of rank K, and the lattice of these."""
     # In the coordinates A of the row lattice (Z = AH) every u with Zu integer is u = H⁻¹y with y integer.
-    matrix = lattice.coordinates if fractions else rows.astype(np.int64)
-    assert matrix is not None
-    Y, f, nodes, complete = short_vectors(matrix, counts, max_nonbinarity, max_nodes)
-    basis = lattice.basis.astype(np.int64)
-    Y, denominator = _as_fractions(Y, basis, lattice.index) if fractions else (Y, 1)
+    every_u = lattice.coordinates is not None
+    matrix = patterns.rows.astype(np.int64) if lattice.coordinates is None else lattice.coordinates
+    Y, f, nodes, complete = short_vectors(matrix, patterns.counts, max_nonbinarity, max_nodes)
+    Y, denominator = _as_fractions(Y, lattice.basis, lattice.index) if every_u else (Y, 1)
     numerators, f = _with_unit_vectors(Y, f, denominator)
-    return Candidates(
-        numerators,
-        denominator,
-        f,
-        complete and (fractions or lattice.index == 1),
-        nodes,
-        max_nonbinarity,
-        lattice.index if fractions else 1,
-    )
+    index = lattice.index if every_u else 1
+    return Candidates(numerators, denominator, f, complete and every_u, nodes, max_nonbinarity, index)
 
 
-def _as_fractions(Y: IntArray, basis: IntArray, index: int) -> tuple[IntArray, int]:
+def _as_fractions(Y: IntArray, basis: NDArray[Any], index: int) -> tuple[IntArray, int]:
     """(numerators, denominator) of u = H⁻¹y for each row y of Y; H is the `basis`, of determinant ±index."""
+    if index == 1:
+        return Y, 1
     inverse = np.rint(index * np.linalg.inv(basis.astype(np.float64))).astype(np.int64)
-    assert np.array_equal(inverse @ basis, index * np.eye(len(basis), dtype=np.int64))
+    assert np.array_equal(inverse @ basis.astype(np.int64), index * np.eye(len(basis), dtype=np.int64))
     Y = Y @ inverse.T
     common = int(np.gcd.reduce(Y, axis=None, initial=index))
     return Y // common, index // common

@@ -92,7 +92,7 @@ class RowLattice:
 
     `basis` (K, K) is its Hermite normal form H (upper triangular, Python integers); `index` = det H is the
     gcd of the K×K minors of Z. `coordinates` (R, K) are the distinct rows of Z in that basis, rows = A·H,
-    or None where the index is too large for int64.
+    or None where the index is above `max_index`.
     """
 
     basis: NDArray[Any]
@@ -150,7 +150,7 @@ def row_lattice(distinct: BinaryArray) -> RowLattice:
     while True:
         H = np.array(basis, dtype=object)
         index = math.prod(np.diag(H))
-        if index < EQUIVALENCE.vectorised_index:
+        if index <= EQUIVALENCE.max_index:
             A, inside = _coordinates(H, rows)
             if inside.all():
                 return RowLattice(H, index, A)

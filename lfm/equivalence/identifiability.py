@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from lfm.arrays import FloatArray
 from lfm.checks import check_binary, check_real
-from lfm.equivalence.candidates import Candidates, enumerate_candidates
+from lfm.equivalence.candidates import Candidates, candidates_of
 from lfm.equivalence.counting import BaseCount, count_bases
 from lfm.equivalence.dependencies import Pdc, pairwise_dependencies
-from lfm.equivalence.hermite import lattice_index
+from lfm.equivalence.hermite import row_lattice
 from lfm.equivalence.ranks import Dependence, column_dependences, distinct_rows
 from lfm.errors import InvalidInputError
 from lfm.thresholds import EQUIVALENCE
@@ -137,16 +137,17 @@ def diagnose(
     >>> verdict.reason
     '3 equivalent solutions, up to the order of features'
     """
-    # Nothing below depends on how often a row occurs, so every step looks at the distinct ones alone.
-    rows = distinct_rows(check_binary("Z", Z)).rows
+    # Nothing below depends on how often a row occurs.
+    patterns = distinct_rows(check_binary("Z", Z))
+    rows = patterns.rows
     K = rows.shape[1]
     rank_W = None if W is None else _rank(W, K)
     dependences = tuple(column_dependences(rows))
-    candidates = None if dependences else enumerate_candidates(rows, max_nodes=max_nodes)
+    lattice = None if dependences else row_lattice(rows)
+    candidates = None if lattice is None else candidates_of(patterns, lattice, 0, max_nodes)
     complete = candidates is not None and candidates.complete
     count = None if candidates is None else count_bases(candidates.numerators, candidates.denominator)
     verdict, reason = _verdict(dependences, candidates, count, rank_W, K)
-    index = None if dependences else lattice_index(rows)
     return Identifiability(
         identifiable=verdict,
         reason=reason,
@@ -160,8 +161,8 @@ def diagnose(
         full_rows=K < 63 and len(rows) == 2**K,
         rank_Z=K - len(dependences),
         rank_W=rank_W,
-        integer_certificate=index == 1,
-        lattice_index=index,
+        integer_certificate=lattice is not None and lattice.index == 1,
+        lattice_index=None if lattice is None else lattice.index,
         column_dependences=dependences,
     )
 

@@ -149,9 +149,9 @@ def hop(
     if candidates is None:
         candidates = enumerate_candidates(solution.Z)
     check_candidates(solution, candidates, X)
-    if not candidates.complete:
-        logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
     X = None if X is None else check_real("X", X)
+    tolerant = X is not None and candidates.max_nonbinarity > 0
+    repair = tolerant and candidates.complete
     options = HopOptions(
         priors=tuple(priors),
         unimodular=unimodular,
@@ -162,11 +162,11 @@ def hop(
         rng=np.random.default_rng(0) if rng is None else rng,
         X=X,
         residual_limit=residual_limit(solution, X, residual_tolerance),
-        tolerant=X is not None and candidates.max_nonbinarity > 0,
+        tolerant=tolerant,
+        repair=repair,
         nonnegative=bool((solution.W >= 0).all()),
+        group=repeated_rows(X, solution.K) if repair and X is not None else None,
     )
-    if options.tolerant and options.X is not None and candidates.complete:
-        options = replace(options, repair=True, group=repeated_rows(options.X, solution.K))
     before = options.value(solution)
     if math.isinf(before):
         raise InvalidInputError(
@@ -205,6 +205,8 @@ class _Round:
 
 def _rounds(solution: Solution, candidates: Candidates, options: HopOptions) -> list[_Round]:
     """The walks of a hop in order: the last one ends no higher in objective than the start."""
+    if not candidates.complete:
+        logger.info("hop: the candidates are not known to be complete (%d of them)", len(candidates))
     if options.repair:
         return _tolerant_rounds(solution, candidates.max_nonbinarity, options)
     only = _round(solution, candidates, options)

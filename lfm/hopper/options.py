@@ -31,9 +31,9 @@ class HopOptions:
     X: FloatArray | None
     residual_limit: float
     tolerant: bool
-    repair: bool = False  # whether wrong bits are set right too
-    nonnegative: bool = False  # whether features are refitted without negative numbers
-    group: IntArray | None = None  # which rows of X repeat one another, for that
+    repair: bool  # whether wrong bits are set right too
+    nonnegative: bool  # whether features are refitted without negative numbers
+    group: IntArray | None  # which rows of X repeat one another, for the repair
 
     def __post_init__(self) -> None:
         check_weight("gamma", self.gamma)

@@ -186,7 +186,7 @@ def exact_support(
     current = objective.tableau.columns
     best = float(objective.values(current[None])[0])
     tableau = Tableau(objective.candidates)
-    if len(objective.costs) > HOPPER.max_candidates or not _cheapest(tableau, objective.costs):
+    if len(objective.costs) > max_bases or not _cheapest(tableau, objective.costs):
         return None
     floor = float(objective.costs[tableau.columns].sum())
     total = _total(tableau, objective.costs, beta)

@@ -20,6 +20,7 @@ from lfm.switching.skipped_rows import codes_of_neighbours
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
 from lfm.switching.viterbi import decode_segments
+from lfm.thresholds import ESTIMATORS
 
 _NEIGHBOURS = (0, 1)  # numbers of features to try, relative to the best choice, until one is certified
 
@@ -41,7 +42,7 @@ class Fit(NamedTuple):
     @property
     def certified(self) -> bool:
         """Whether what is left over is no more than noise (and the variation) makes of it."""
-        return self.misfit <= THRESHOLDS.certificate_sigmas
+        return self.misfit <= ESTIMATORS.floor_sigmas
 
 
 def exact_edge_types(segments: Segments, states: States) -> tuple[EdgeTypes, States, BoolArray]:

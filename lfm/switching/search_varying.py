@@ -127,7 +127,7 @@ def _exchanged(
     switches = np.count_nonzero(change, axis=0)
     pairs = []
     for sign, together in ((1.0, up.T @ up + down.T @ down), (-1.0, up.T @ down + down.T @ up)):
-        mostly = (together >= 2) & (2 * together > switches) & ~np.eye(len(switches), dtype=bool)
+        mostly = (2 * together > switches) & ~np.eye(len(switches), dtype=bool)
         pairs += [(together[i, j] / switches[j], i, j, sign) for i, j in np.argwhere(mostly).tolist()]
     for _, i, j, sign in sorted(pairs, reverse=True):
         G, level = fit.G.copy(), fit.level

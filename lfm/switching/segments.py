@@ -27,10 +27,6 @@ class Subspace(NamedTuple):
         """X (N, D) in these directions, (N, r), in units of the noise."""
         return np.ascontiguousarray(X @ self.basis / self.noise)
 
-    def features(self, G: FloatArray) -> FloatArray:
-        """The inverse of `scores` for features G (K, r): rows of length D."""
-        return G @ self.basis.T * self.noise
-
 
 class Segments(NamedTuple):
     """Maximal runs of rows at one level."""

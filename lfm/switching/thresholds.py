@@ -55,8 +55,6 @@ class SwitchingThresholds(NamedTuple):
     decision 0142, set by hand: four switches."""
     codes_per_level: int = 48
     """Codes that are listed for each level. Origin: decision 0050, set by hand, for time."""
-    nodes_per_level: int = 2_000
-    """Nodes that the search for the closest code of a level may visit. Origin: decision 0050, for time."""
 
     # Codes of segments where activations vary (lfm.switching.tracking)
     beam: int = 24
@@ -71,17 +69,10 @@ class SwitchingThresholds(NamedTuple):
     Origin: set by hand."""
     hopeless_nats: float = 60.0
     """Nats behind the best at which a hypothesis is given up. Origin: set by hand, fifteen switches."""
-    gap_switch_nats: float = 1.0
-    """Price in nats of a change across a gap in time. Origin: set by hand; much may switch meanwhile."""
-    negligible_variance: float = 0.05
-    """Share of the other variance below which the drift of a feature is left out of a fit. Origin: set by
-    hand, for time."""
 
     # How many features, and which search (lfm.switching.search, search_varying, decoder)
     max_features: int = 40
     """Features that 'auto' looks for at the most. Origin: set by hand, for time."""
-    certificate_sigmas: float = 6.0
-    """Standard deviations by which chi² of pure noise may exceed its mean. Origin: never by chance."""
     many_types: int = 60
     """Types of edges from which on features must vary. Origin: a week of twelve appliances has 15 to 40."""
     rows_of_types: float = 0.15

@@ -109,7 +109,7 @@ def _track(
     H = 1
     for s in range(S):
         noise = 1.0 / length[s]
-        switch = limits.switch_nats if follows[s] else (0.0 if s == 0 else limits.gap_switch_nats)
+        switch = limits.switch_nats if follows[s] else 0.0  # much may switch in a gap
         prices = (switch, r * np.log(noise))
         n_before, leader = H, 0
         if not follows[s]:  # anything may have happened: the closest code joins the hypotheses
@@ -180,7 +180,6 @@ def track_segments(
         max(variation.drift**2, 1e-12),
         variation.shape**2 * np.diag(gram) / max(r, 1),
         (THRESHOLDS.wander * variation.drift) ** 2,
-        THRESHOLDS.negligible_variance,
         np.array([(a, -1, -1, -1) for a in range(-1, J)], dtype=np.int64),
         np.array([(a, b, -1, -1) for a in range(J) for b in range(a + 1, J)], dtype=np.int64).reshape(-1, 4),
     )

@@ -18,6 +18,7 @@ from lfm.compiled import compiled
 from lfm.estimators.decoding import decode
 from lfm.switching.segments import Segments, States, is_transition
 from lfm.switching.thresholds import THRESHOLDS
+from lfm.thresholds import ESTIMATORS
 
 
 class Path(NamedTuple):
@@ -146,7 +147,7 @@ def code_numbers(Z: BinaryArray) -> IntArray:
 
 def closest_codes(levels: FloatArray, G: FloatArray) -> BinaryArray:
     """The code whose sum of features is closest to each level (M, r): the best one found."""
-    return decode(levels, G, max_nodes=THRESHOLDS.nodes_per_level).Z
+    return decode(levels, G, max_nodes=ESTIMATORS.quick_nodes).Z
 
 
 def decode_segments(segments: Segments, states: States, G: FloatArray, level: FloatArray) -> Path:

@@ -18,7 +18,8 @@ class ApplianceThresholds(NamedTuple):
     feeds_in_factor: float = 0.05
     """Power factor, with the sign turned, from which a load is a generator. Origin: set by hand."""
     least_shape_a: float = 0.005
-    """Amperes RMS below which a waveform has no shape to name. Origin: set by hand."""
+    """Amperes RMS below which a waveform has no shape to name, and is what an estimator makes of noise.
+    Origin: set by hand, about 1 W."""
     resistive_factor: float = 0.97
     """Power factor from which a load may be a heater. Origin: set by hand."""
     in_phase_degrees: float = 2.0
@@ -62,16 +63,16 @@ class ApplianceThresholds(NamedTuple):
     """Expected number of pairs, over the whole house, that look like a machine and its part by luck. Origin:
     the usual 5%."""
     most_outside: float = 0.02
-    """Share of a part's time in which its machine may be off. Origin: set by hand; a reading or two is
-    decoded wrongly in most weeks."""
+    """Share of a part's time in which its machine may be off, and of the time of two appliances that always
+    run together in which one of them may be. Origin: set by hand; a reading or two is decoded wrongly in most
+    weeks."""
 
     # What is in doubt (certainty)
     sure_support: float = 0.95
     """Share of the equally good explanations above which a feature is not in doubt. Origin: the usual 95%."""
     same_waveform: float = 0.03
-    """Distance of two waveforms, relative to the larger, below which they are the same. Origin: set by hand,
-    the size of noise."""
-
+    """Distance of two waveforms, relative to one of them, up to which they may be one appliance. Origin: its
+    activations differ by a percent or two."""
     same_shape: float = 0.9995
     """Cosine of two waveforms above which they differ in size alone. Origin: set by hand; two motors of one
     kind have about 0.99."""
@@ -79,11 +80,8 @@ class ApplianceThresholds(NamedTuple):
     """Standard deviations of two sizes, from run to run, by which they may differ and be one appliance.
     Origin: the usual three."""
     most_drift: float = 0.1
-    """Relative difference of two sizes beyond which they are two appliances, whatever the drift. Origin: set
-    by hand."""
-    together: float = 0.98
-    """Two appliances always run together where both run in at least this share of the time in which one of
-    them runs. Origin: set by hand; a reading or two is decoded wrongly in most weeks."""
+    """Difference of two sizes, relative to the larger, beyond which they are of two appliances, whatever the
+    drift; and of the watts of two weeks, beyond which no reading makes them one. Origin: set by hand."""
 
     # Words for a probability (doubts)
     very_sure: float = 0.9
@@ -99,9 +97,6 @@ class ApplianceThresholds(NamedTuple):
     one_sided: float = 0.7
     """Mean of what is left over, relative to its mean size, beyond which it has one sign. Origin: set by
     hand."""
-    part_of_time: float = 0.6
-    """An appliance that runs for a larger share of the time tells nothing of when something is left over.
-    Origin: set by hand."""
     lift: float = 1.5
     """An appliance goes together with what is left over where the share of it that falls into the
     appliance's runs is this many times their share of the time. Origin: set by hand."""
@@ -137,12 +132,9 @@ class ApplianceThresholds(NamedTuple):
     weeks none."""
     unlike_nats: float = -2.0
     """Nats of one kind of evidence below which it is said to speak against an id. Origin: odds of 7 to 1."""
-    alike: float = 0.1
-    """Two appliances of one kind may be one that was read differently where their watts differ by at most
-    this share of the larger one's. Origin: set by hand."""
     far_apart: float = 0.5
-    """The same share where one was first seen in the week in which the other was gone: with a larger
-    difference they are two appliances. Origin: set by hand."""
+    """`most_drift` where one appliance was first seen in the week in which the other was gone. Origin: set by
+    hand."""
     changed_share: float = 0.05
     """Relative change of watts that is worth a word. Origin: set by hand."""
 
@@ -164,16 +156,12 @@ class PageThresholds(NamedTuple):
     """
 
     # What the page opens with (story)
-    noise_over: float = 0.02
-    """Share of the energy used by which the appliances may exceed it and still be called noise."""
     most_over: float = 0.1
     """Share of the metered energy by which the appliances may exceed it. A little is noise; much is a split
     that does not add up."""
-    least_support: float = 0.5
-    """Share of the equally good explanations below which an appliance is a guess, in weeks without `sure`."""
     much_left_over: float = 0.02
-    """Share of the energy that nothing explains, above which the page says so before its numbers. Sizes that
-    differ a little from run to run leave less."""
+    """Share of the energy that nothing explains, or by which the appliances exceed it, above which it is more
+    than noise and the page says so. Sizes that differ a little from run to run leave less."""
     much_current_left: float = 0.1
     """Share of the current (RMS) that nothing explains, likewise: it may draw no power."""
     much_doubt: float = 0.5
@@ -198,8 +186,6 @@ class PageThresholds(NamedTuple):
     """Range of power, relative to the usual power, up to which an appliance has one level."""
     least_level: float = 0.05
     """Share of the time that it is on above which a level counts; another is passed through."""
-    most_levels: int = 5
-    """Levels that are listed; more are a range to a reader."""
     part_share: float = 0.6
     """Share of its energy within six hours from which an appliance runs "mostly" then."""
     often_a_day: float = 1.5
@@ -236,10 +222,7 @@ class PageThresholds(NamedTuple):
     most_hours: int = 12
     """Hours that are named. Origin: more than half of the day is no "mostly"."""
 
-    # Figures and lists (figures.chart, index, troubles)
-    most_layers: int = 8
-    """Appliances with a layer of their own in the chart. Origin: more would share hues, and no eye follows
-    more layers."""
+    # Lists (index, troubles)
     weeks_shown: int = 26
     """Weeks on the page of a house. Origin: half a year fits on a screen, and shows what the season does."""
     most_said: int = 400

@@ -1,22 +1,21 @@
 """From rows of current to a first solution: the estimators by name, and what makes their answer ready to hop.
 
-Owns the estimators, their certificate, and the repairs that keep the product ZW: features that
-the data cannot separate are joined, and last week's waveforms may stand in for new ones.
+Owns the call of an estimator, and two repairs of its answer: features that the data cannot separate are
+joined, and features too small to be an appliance are left out.
 """
 
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-import lfm
 from lfm import LfmError, Solution, diagnose
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.choices import estimator_class
 from nilm.errors import NothingUsableError, OptionError
-from nilm.thresholds import HOUSE
 
 Callback = Callable[[int, float], None]
 
@@ -80,29 +79,14 @@ def independent(solution: Solution, notes: list[str]) -> Solution:
 def without_traces(solution: Solution, notes: list[str]) -> Solution:
     """The solution without features too small to be an appliance; the largest always stays.
 
-    A feature of less than `trace_a` RMS is what an estimator makes of noise or of a load that changes slowly.
+    Less than `least_shape_a` RMS is what an estimator makes of noise or of a load that changes slowly.
     """
     rms_a = np.sqrt(np.mean(solution.W**2, axis=1))
-    kept = np.flatnonzero((rms_a >= HOUSE.trace_a) | (rms_a == rms_a.max()))
+    kept = np.flatnonzero((rms_a >= APPLIANCES.least_shape_a) | (rms_a == rms_a.max()))
     if len(kept) == solution.K:
         return solution
     notes.append(
-        f"Features of less than {HOUSE.trace_a * 1000:g} mA (about 1 W) were left out as traces: "
+        f"Features of less than {APPLIANCES.least_shape_a * 1000:g} mA (about 1 W) were left out as traces: "
         f"{solution.K - len(kept)}. What they held is in the unexplained energy."
     )
     return Solution(solution.Z[:, kept], solution.W[kept])
-
-
-def warmer(solution: Solution, X: FloatArray, warm_start: ArrayLike, notes: list[str]) -> Solution:
-    """The rows decoded with known waveforms, refitted, if that explains them as well; else `solution`."""
-    known = np.asarray(warm_start, dtype=np.float64)
-    Z = lfm.decode_rows(X, known)
-    Z = Z[:, Z.any(axis=0)]
-    if Z.shape[1] == 0 or np.linalg.matrix_rank(Z.astype(np.float64)) < Z.shape[1]:
-        return solution
-    W = np.linalg.lstsq(Z.astype(np.float64), X, rcond=None)[0]
-    warm = Solution(Z, np.asarray(W, dtype=np.float64))
-    if warm.K > solution.K or warm.residual(X) > HOUSE.warm_residual * solution.residual(X):
-        return solution
-    notes.append("The appliances of the week before explain this week as well, and were carried over.")
-    return warm

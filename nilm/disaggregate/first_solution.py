@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lfm import Solution, find_signal, level_changes, merge_twins, separate_siblings
 from lfm.arrays import FloatArray
+from nilm.appliances.thresholds import APPLIANCES
 from nilm.choices import SHAPES
 from nilm.disaggregate.estimate import (
     Callback,
@@ -53,8 +54,8 @@ def solve(
         X, gaps, how.estimator, how.components, how.seed, how.callback, notes, least_change_a=least_change_a
     )
     solution = without_traces(independent(solution, notes), notes)
-    solution = independent(merge_twins(solution, X, tolerance=HOUSE.twins, slack=HOUSE.twins_slack), notes)
-    solution = with_misfits_decoded(solution, X)
+    solution = merge_twins(solution, X, tolerance=APPLIANCES.same_waveform, slack=HOUSE.twins_slack)
+    solution = with_misfits_decoded(independent(solution, notes), X)
     if how.estimator == "switching":
         solution = separate_siblings(solution, X, gap_before=gaps)
         solution = independent(with_variants_joined(solution, X, gaps, notes), notes)
@@ -62,12 +63,23 @@ def solve(
 
 
 class Explained(NamedTuple):
-    """A first solution of a week's rows."""
+    """A first solution of the rows of a week's fit."""
 
     estimator: str  # by its own name
+    X: FloatArray  # (N, D) the rows at steady voltage, and without what a generator feeds in
     solution: Solution  # what is on or off
-    amplitude: FloatArray | None  # (N, V) of what varies, None where nothing does
+    amplitude: FloatArray  # (N, V) of what varies; V is often 0, and always beside a generator
     shapes: FloatArray  # (V, D)
+    fed_in: FloatArray | None = None  # (N,) amplitude of the generator
+
+    def product(self) -> FloatArray:
+        """(N, D) the part of X that is explained."""
+        return np.asarray(self.solution.product() + self.amplitude @ self.shapes)
+
+
+def on_or_off(estimator: str, X: FloatArray, solution: Solution) -> Explained:
+    """The rows X (N, D) explained by what is on or off alone."""
+    return Explained(estimator, X, solution, np.zeros((len(X), 0)), np.zeros((0, X.shape[1])))
 
 
 def explain(
@@ -87,7 +99,6 @@ def explain(
     current that changes. Everywhere else appliances are more than on or off, and shapes with amplitudes
     explain the week. The limits are `nilm.thresholds.RULE`.
     """
-    nothing = np.zeros((0, X.shape[1]))
     if how.estimator != SHAPES and (how.estimator != "auto" or not wanders(X, gaps)):
         name = "switching" if how.estimator == "auto" else how.estimator
         words: list[str] = []
@@ -95,7 +106,7 @@ def explain(
         changing = float(np.linalg.norm(X - X.mean(axis=0)))
         if how.estimator != "auto" or solution.residual(X) <= RULE.much_left * changing:
             notes.extend(words)
-            return Explained(name, solution, None, nothing)
+            return on_or_off(name, X, solution)
     found = vary(
         X,
         gaps,
@@ -105,8 +116,7 @@ def explain(
         feeds_in=feeds_in,
         notes=notes,
     )
-    amplitude = found.amplitude if len(found.shapes) else None
-    return Explained(SHAPES, found.solution, amplitude, found.shapes)
+    return Explained(SHAPES, X, found.solution, found.amplitude, found.shapes)
 
 
 def wanders(X: FloatArray, gaps: NDArray[np.bool_]) -> bool:

@@ -4,8 +4,6 @@ Owns the choice of estimator and what happens to rows that are unfit for a fit. 
 `nilm.disaggregate.steps` does the same from file to file.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,12 +13,13 @@ from lfm.threads import one_thread
 from nilm.appliances.naming import power_words
 from nilm.choices import SHAPES
 from nilm.disaggregate.disaggregation import Disaggregation, Factorised
-from nilm.disaggregate.estimate import Callback, warmer
+from nilm.disaggregate.estimate import Callback
 from nilm.disaggregate.first_solution import (
     EstimatorChoice,
     Explained,
     explain,
     fewer,
+    on_or_off,
     share_left_over,
     solve_beside,
 )
@@ -45,7 +44,6 @@ UNSEEN_WORDS = (
     "The inverter's current has nearly the voltage's own shape, as a heater's has: by day heaters are taken "
     "for sunshine or the lack of it, and the appliances of this week should be read with care."
 )
-NO_WARM_START = "The appliances of the week before were not tried."
 TOO_FEW_ROWS = (
     "{} of {} rows are fit for use; at least {} are needed: the quality of the week says why rows were left "
     "out"
@@ -69,7 +67,6 @@ def disaggregate(
     duration_s: ArrayLike | None = None,
     fit_for_use: ArrayLike | None = None,
     prior: str = "house",
-    warm_start: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> Disaggregation:
     """The appliances in a house's current: who was on when, what each draws, and how sure that is.
@@ -96,8 +93,6 @@ def disaggregate(
         False leaves a row out of the fit; it is decoded afterwards where it is close to a known state.
     prior : str, default "house"
         What chooses among equivalent solutions: "house", or "paper" (small waveforms).
-    warm_start : array of shape (K, D), optional
-        Waveforms in amperes to try before the estimator.
     callback : callable, optional
         Called as callback(number, objective) after each round; numbers count from 1.
 
@@ -134,28 +129,11 @@ def disaggregate(
         estimator=estimator,
         seed=seed,
         fit_for_use=fit_for_use,
-        warm_start=warm_start,
         callback=callback,
     )
     return hop_house(
         factorised, current, voltage, gap_before=gap_before, duration_s=length, prior=prior, seed=seed
     )
-
-
-class _Found(NamedTuple):
-    """What explains the rows of the fit."""
-
-    estimator: str
-    X: FloatArray  # (N, D) the rows at steady voltage, and without what a generator feeds in
-    solution: Solution  # what is on or off
-    amplitude: FloatArray  # (N, V) of what varies; V is often 0, and always beside a generator
-    shapes: FloatArray  # (V, D)
-    fed_in: FloatArray | None = None  # (N,) amplitude of the generator
-
-    @property
-    def explained(self) -> FloatArray:
-        """(N, D) the part of X that is explained."""
-        return np.asarray(self.solution.product() + self.amplitude @ self.shapes)
 
 
 @one_thread
@@ -170,7 +148,6 @@ def factorise(
     estimator: str = "auto",
     seed: int = 0,
     fit_for_use: ArrayLike | None = None,
-    warm_start: ArrayLike | None = None,
     callback: Callback | None = None,
 ) -> Factorised:
     """The estimator's solution for current (N, D) with voltage (D,) or (N, D); see `disaggregate`."""
@@ -190,19 +167,16 @@ def factorise(
     if sun is None:
         length = row_durations(duration_s, interval_s, len(current))[fit_rows]
         steady = at_steady_voltage(X, V, gaps)
-        first = explain(steady, gaps, mean_v, choice, notes, duration_s=length, feeds_in=feeding)
-        found = _kept_warm(first, steady, warm_start, notes)
+        found = explain(steady, gaps, mean_v, choice, notes, duration_s=length, feeds_in=feeding)
     else:
         found = _explained_beside(sun, X, V, gaps, choice, notes)
-        if warm_start is not None:
-            notes.append(NO_WARM_START)
     n_found = found.solution.K + (sun is not None) + len(found.shapes)
     if isinstance(components, int) and components > n_found:
         notes.append(ASKED_FOR_MORE.format(components, n_found))
     if feeding:
         notes.append(FEEDING_WORDS)
     row, solution, amplitude = _with_unfit(found, fit_rows, current, finite & ~use, sun)
-    explained = found.explained
+    explained = found.product()
     return Factorised(
         baseline=solution,
         row=row,
@@ -218,14 +192,6 @@ def factorise(
     )
 
 
-def _kept_warm(first: Explained, X: FloatArray, warm_start: ArrayLike | None, notes: list[str]) -> _Found:
-    """The first solution of the rows X (N, D), or known waveforms in its place where they do as well."""
-    if first.amplitude is not None:
-        return _Found(first.estimator, X, first.solution, first.amplitude, first.shapes)
-    solution = first.solution if warm_start is None else warmer(first.solution, X, warm_start, notes)
-    return _Found(first.estimator, X, solution, np.zeros((len(X), 0)), first.shapes)
-
-
 def _explained_beside(
     sun: Generator,
     X: FloatArray,
@@ -233,7 +199,7 @@ def _explained_beside(
     gaps: BoolArray,
     choice: EstimatorChoice,
     notes: list[str],
-) -> _Found:
+) -> Explained:
     """The rows explained beside a generator that varies: appliances are then on or off."""
     name = "switching" if choice.estimator in ("auto", SHAPES) else choice.estimator
     choice = choice._replace(estimator=name, components=fewer(choice.components))
@@ -243,11 +209,11 @@ def _explained_beside(
     unseen = sun.unseen_w > HOUSE.much_unseen_w
     notes.append(SUN_WORDS + (UNSEEN_WORDS if unseen else SEEN_WORDS.format(power_words(sun.unseen_w))))
     X = at_steady_voltage(X - np.outer(fed_in, sun.shape), V, gaps)
-    return _Found(name, X, solution, np.zeros((len(X), 0)), np.zeros((0, X.shape[1])), fed_in)
+    return on_or_off(name, X, solution)._replace(fed_in=fed_in)
 
 
 def _with_unfit(
-    found: _Found,
+    found: Explained,
     fit_rows: IntArray,
     current: FloatArray,
     unfit: BoolArray,

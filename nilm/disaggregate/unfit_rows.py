@@ -17,14 +17,14 @@ def states_of_unfit(
     """For each row of `unfit` (n, D) a row of the fit X (N, D) that has its state; −1 where none is close.
 
     A row is compared with every state that the solution holds, on the samples away from its own peak; it has
-    the nearest one if their RMS distance is at most `max_misfit` times that of the fit. `free` (D,) is a
+    the nearest one if their RMS distance is at most `outlying` times that of the fit. `free` (D,) is a
     waveform of which each row may hold any amount.
     """
     if len(unfit) == 0:
         return np.zeros(0, dtype=np.int64)
     states, first = np.unique(solution.Z, axis=0, return_index=True)
     product = states.astype(np.float64) @ solution.W
-    limit = HOUSE.max_misfit * float(np.sqrt(np.mean((X - solution.product()) ** 2)))
+    limit = HOUSE.outlying * float(np.sqrt(np.mean((X - solution.product()) ** 2)))
     found = np.full(len(unfit), -1, dtype=np.int64)
     for n, row in enumerate(unfit):
         compared = np.abs(row) < HOUSE.clipped_share * np.abs(row).max()

@@ -26,6 +26,7 @@ from nilm.disaggregate import disaggregate
 from nilm.disaggregate.house_priors import house_priors
 from nilm.experiments.hoppers import fitted
 from nilm.files import write_text
+from nilm.recordings.phase_lock import MAINS_HZ
 from nilm.report import when
 from nilm.report.figures import palette, strips
 from nilm.report.figures.panels import Panels
@@ -41,7 +42,6 @@ POINTS = 80  # of the cycle, which hold the shapes
 NOISE_A = 0.02
 STARTS = 4  # of K-features; the one that fits best is kept, as its users do
 MOST_PICTURES = 6
-MAINS_HZ = 50.0
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from nilm.thresholds import ROWS
 
 ComplexArray = NDArray[np.complex128]
 
+MAINS_HZ = 50.0
+_SEARCHED_HZ = MAINS_HZ - 2 * ROWS.lock_hz, MAINS_HZ + 2 * ROWS.lock_hz
 _N_HARMONICS = 4  # 1, 3, 5, 7, those that mains voltage has; one left out would pull at the fundamental
 _DECIMATION = 8  # the fit needs no more than 2 kHz
 _ITERATIONS = 3
@@ -49,7 +51,7 @@ def fit_fundamental(voltage: FloatArray, *, rate_hz: float) -> Fundamental:
         # a·cos + b·sin at a frequency higher by δ gains 2πδ·t·(b·cos − a·sin): δ from the fitted t-terms.
         power = 2 * np.pi * (a * a + b * b)
         step = np.divide(a_slope * b - b_slope * a, power, out=np.zeros(rows), where=power > 0)
-        hz = np.clip(hz + step, *ROWS.searched_hz)
+        hz = np.clip(hz + step, *_SEARCHED_HZ)
     basis, fit = _harmonic_fit(blocks, hz, time_s)
     amplitude = np.hypot(fit[:, 0], fit[:, 1])  # as the average over blocks has damped it
     left = blocks - (fit[:, None, :] @ basis)[:, 0]
@@ -66,7 +68,7 @@ def _loudest_hz(blocks: FloatArray, rate_hz: float) -> FloatArray:
     """A first frequency for each row, near enough (an eighth of a turn over the window) for Gauss-Newton."""
     size = 4 * blocks.shape[1]
     hz = np.fft.rfftfreq(size, 1 / rate_hz)
-    near = np.flatnonzero((hz >= ROWS.searched_hz[0]) & (hz <= ROWS.searched_hz[1]))
+    near = np.flatnonzero((hz >= _SEARCHED_HZ[0]) & (hz <= _SEARCHED_HZ[1]))
     spectrum = np.abs(np.fft.rfft(blocks * np.hanning(blocks.shape[1]), size, axis=1))
     return np.asarray(hz[near[np.argmax(spectrum[:, near], axis=1)]], dtype=np.float64)
 

@@ -19,6 +19,7 @@ from lfm.arrays import FloatArray
 from nilm import results
 from nilm.errors import InputFileError
 from nilm.files import MADE_ANEW, read_json
+from nilm.recordings.phase_lock import MAINS_HZ
 from nilm.recordings.spans import Span, cut_by_reason, holes
 from nilm.recordings.ukdale import HOUR_S, Week, hour_start_s, shown_name
 from nilm.thresholds import ROWS
@@ -39,7 +40,7 @@ class Flag(IntFlag):
 
 
 def _mains_range(off_hz: float) -> str:
-    return f"{50 - off_hz:g} to {50 + off_hz:g} Hz"
+    return f"{MAINS_HZ - off_hz:g} to {MAINS_HZ + off_hz:g} Hz"
 
 
 FLAG_MEANINGS: Mapping[Flag, str] = {

@@ -177,7 +177,7 @@ def read_week(path: Path) -> WeekTable:
             raise InputFileError(f"{path}: {name} holds values that are not finite; ingest the week again")
     if np.any(result.duration_s <= 0):
         raise InputFileError(f"{path}: duration_s must be above 0; ingest the week again")
-    if np.any(holes_before_s(result.start_utc, result.duration_s) < -ROWS.rounding_s):
+    if np.any(holes_before_s(result.start_utc, result.duration_s) < -ROWS.shortest_s):
         raise InputFileError(f"{path}: rows must be in order of time and not overlap; ingest the week again")
     return result
 

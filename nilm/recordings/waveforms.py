@@ -29,7 +29,7 @@ from nilm.recordings.adaptive.probes import probe_grid, probe_samples
 from nilm.recordings.adaptive.stretches import cut_into_rows
 from nilm.recordings.adaptive.switch_times import Read, find_switches
 from nilm.recordings.flac.windows import FlacWindows, FrameError
-from nilm.recordings.phase_lock import average_cycles, fit_fundamental
+from nilm.recordings.phase_lock import MAINS_HZ, average_cycles, fit_fundamental
 from nilm.recordings.quality import Dropped, Flag
 from nilm.recordings.tables import WeekTable, concatenate
 from nilm.recordings.ukdale import HOUR_S, Calibration, hour_start_s
@@ -39,7 +39,6 @@ from nilm.timeline import utc
 log = logging.getLogger(__name__)
 
 RATE_HZ = 16_000
-MAINS_HZ = 50.0
 CHANNELS = 2  # left is voltage, right is current
 SLOWEST_HZ = 49.0  # the window holds all cycles asked for down to this frequency
 FULL_SCALE = 1 - 2**-15

@@ -60,8 +60,7 @@ class Entry:
     parts: tuple[ApplianceView, ...]
     energy_kwh: float
     cost: float
-    low_kwh: float | None  # 90% range of the energy, of all parts together
-    high_kwh: float | None
+    energy_range: EnergyRange  # of the energy, all parts together
 
 
 @dataclass(frozen=True)
@@ -183,22 +182,15 @@ def _entries(views: Sequence[ApplianceView], tariff_per_kwh: float) -> list[Entr
     for host, group in members.items():
         group.sort(key=lambda view: view.appliance.appliance_id != host)
         kwh = sum(view.appliance.energy_kwh for view in group)
-        low_kwh, high_kwh = _range([view.appliance for view in group])
-        entries.append(Entry(group[0], tuple(group[1:]), kwh, kwh * tariff_per_kwh, low_kwh, high_kwh))
+        energy = _range([view.appliance for view in group])
+        entries.append(Entry(group[0], tuple(group[1:]), kwh, kwh * tariff_per_kwh, energy))
     return sorted(entries, key=lambda entry: -entry.energy_kwh)
 
 
-def _range(appliances: Sequence[Appliance]) -> tuple[float | None, float | None]:
-    """The 90% range of the appliances' sum; None where one of them has none."""
-    ranges = [
-        EnergyRange(a.energy_kwh, a.energy_low_kwh, a.energy_high_kwh)
-        for a in appliances
-        if a.energy_low_kwh is not None and a.energy_high_kwh is not None
-    ]
-    if len(ranges) < len(appliances):
-        return None, None
-    _, low_kwh, high_kwh = ranges[0] if len(ranges) == 1 else range_of_sum(ranges)
-    return low_kwh, high_kwh
+def _range(appliances: Sequence[Appliance]) -> EnergyRange:
+    """The appliances' sum and its 90% range."""
+    ranges = [EnergyRange(a.energy_kwh, a.energy_low_kwh, a.energy_high_kwh) for a in appliances]
+    return ranges[0] if len(ranges) == 1 else range_of_sum(ranges)
 
 
 def _minor_apart(entries: list[Entry], result: WeekResult) -> tuple[list[Entry], list[Entry]]:
@@ -214,8 +206,7 @@ def _is_minor(entry: Entry, result: WeekResult) -> bool:
     if entry.view.appliance.name_source == "analyst":
         return False
     share = abs(entry.energy_kwh) / result.used_kwh if result.used_kwh > 0 else 1.0
-    sure = entry.view.appliance.sure
-    doubtful = sure is not None and sure < PAGE.doubtful
+    doubtful = entry.view.appliance.sure < PAGE.doubtful
     return share < PAGE.small_share or (doubtful and share < PAGE.doubtful_share)
 
 

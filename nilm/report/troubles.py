@@ -5,7 +5,7 @@ takes away, and `<house>/silent.json`, which the house's next report does. Light
 """
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from nilm.appliances.thresholds import PAGE
@@ -43,11 +43,6 @@ def failure_of(week_folder: Path) -> str:
 def silence_of(house_folder: Path) -> str:
     """Since when a house is silent, in words; empty if it is not."""
     return _read(house_folder / SILENT_FILE)
-
-
-def utc_now() -> datetime:
-    """This moment, which a note on a failure holds and no report does."""
-    return datetime.now(UTC)
 
 
 def _said(words: str) -> dict[str, str]:

@@ -107,6 +107,7 @@ def build_week(
         week=week,
         interval_s=hopped.interval_s,
         start_utc=rows.start_utc,
+        duration_s=rows.duration_s,
         metered_w=rows.metered_w,
         explained_w=found.power_w.sum(axis=1),
         voltage_v=rows.voltage_v,
@@ -122,9 +123,8 @@ def build_week(
         certainty=certainty,
         quality=replace(around.quality, notes=(*around.quality.notes, *around.notes, *found.notes)),
         scores=_scores(hopped, loads, ids, rows, found.matches, around),
-        catalogue=changes(known, week, sightings, identity=identity),
+        catalogue=changes(known, week, sightings, doubts=identity.doubts),
         provenance=around.provenance,
-        row_s=rows.duration_s,
     )
     # The catalogue keeps the ids as they were found: a merge can be undone.
     return result, WeekRecord(solution_digest, _with_ids(sightings, identity.ids), identity.doubts)

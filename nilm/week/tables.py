@@ -138,7 +138,7 @@ def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
     for a in result.appliances:
         made = {
             "activations": len(a.activations),
-            "how_sure": None if a.sure is None else sure_word(a.sure),
+            "how_sure": sure_word(a.sure),
             "cost": _cost(a.energy_kwh, result),
             "cost_low": _cost(a.energy_low_kwh, result),
             "cost_high": _cost(a.energy_high_kwh, result),
@@ -155,9 +155,9 @@ def _appliance_rows(result: WeekResult) -> Iterator[Sequence[Any]]:
     yield tuple(last.values())
 
 
-def _cost(energy_kwh: float | None, result: WeekResult) -> float | None:
-    """What an energy costs, to a hundredth of a penny; None where it is not known."""
-    return None if energy_kwh is None else round(energy_kwh * result.tariff_per_kwh, 4)
+def _cost(energy_kwh: float, result: WeekResult) -> float:
+    """What an energy costs, to a hundredth of a penny."""
+    return round(energy_kwh * result.tariff_per_kwh, 4)
 
 
 def _activation_row(appliance: Appliance, run: Activation) -> Sequence[Any]:

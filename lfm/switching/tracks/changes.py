@@ -23,7 +23,6 @@ def _explain(
     innovation: tuple[float, float],
     along: FloatArray,
     fresh: float,
-    negligible: float,
     gram: FloatArray,
     u_inner: FloatArray,
     w_inner: FloatArray,
@@ -55,15 +54,14 @@ def _explain(
     for k in range(len(gram)):
         if after >> k & 1:
             variance = fresh if changed >> k & 1 else along[k]
-            if variance * gram[k, k] > negligible * scale:
-                terms[m] = k
-                variances[m] = variance
-                product = u_inner[1, k]
-                for c in changes:
-                    if c >= 0:
-                        product += w_inner[1, k, c]
-                products[k] = product
-                m += 1
+            terms[m] = k
+            variances[m] = variance
+            product = u_inner[1, k]
+            for c in changes:
+                if c >= 0:
+                    product += w_inner[1, k, c]
+            products[k] = product
+            m += 1
     misfit, determinant = evidence(max(square, 0.0), products, gram, terms, variances, m, scale, rank, matrix)
     return after, misfit, determinant
 
@@ -121,7 +119,7 @@ def _offer_each(
     rank = model.G.shape[1]
     switch, baseline = prices
     code, cost, along = hypotheses.code[h], hypotheses.cost[h], hypotheses.along[h]
-    fresh, negligible, gram = model.along, model.negligible, model.gram
+    fresh, gram = model.along, model.gram
     u_inner, w_inner, flip = scratch.u_inner, scratch.w_inner, scratch.flip
     costs = beam.cost
     scratch.kept_cost[:] = np.inf
@@ -147,7 +145,6 @@ def _offer_each(
             innovation,
             along,
             fresh,
-            negligible,
             gram,
             u_inner,
             w_inner,

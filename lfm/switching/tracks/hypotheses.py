@@ -23,7 +23,6 @@ class Model(NamedTuple):
     along: float  # variance of a new activation along its feature, relative to its size
     around: FloatArray  # (J,) variance of a new activation in every direction
     wander: float  # what `along` grows by from segment to segment
-    negligible: float  # share of the other variance below which `along` is left out
     singles: IntArray  # (J + 1, 4) the changes of no feature and of one; −1 stands for none
     pairs: IntArray  # (J(J − 1)/2, 4) the changes of two
 
@@ -57,7 +56,7 @@ class Scratch(NamedTuple):
     w_inner: FloatArray  # (2, J, J) w_k·w_j and g_k·w_j
     flip: FloatArray  # (J,) what a change of feature k adds to the variance of u in every direction
     products: FloatArray  # (J,) g_k·u after the change
-    terms: IntArray  # (J,) features whose `along` matters
+    terms: IntArray  # (J,) features that are on
     variances: FloatArray  # (J,) theirs
     matrix: FloatArray  # (J, J + 1) of the linear system
     kept: IntArray  # (P, 4) the best changes of so many features
@@ -163,7 +162,7 @@ def learn(
                 u[j] -= V[k, j]
     m = 0
     for k in range(J):
-        if code >> k & 1 and along[k] * model.gram[k, k] > model.negligible * scale:
+        if code >> k & 1:
             scratch.terms[m] = k
             scratch.variances[m] = along[k]
             scratch.products[k] = 0.0

@@ -5,7 +5,6 @@ Owns the sentences. What they rest on is decided in `matching` and kept in `reco
 
 from collections.abc import Iterable, Mapping
 
-from nilm.appliances.catalogue.matching import Identity
 from nilm.appliances.catalogue.records import (
     NEW_APPLIANCE,
     OTHER_HABITS,
@@ -24,7 +23,7 @@ _GIVEN = ("analyst", "submeter")  # a name that somebody gave; a description cha
 
 
 def changes(
-    catalogue: Catalogue, week: str, sightings: Iterable[Sighting], *, identity: Identity | None = None
+    catalogue: Catalogue, week: str, sightings: Iterable[Sighting], *, doubts: Iterable[Doubt] = ()
 ) -> CatalogueChanges:
     """This week's appliances against the weeks before it in the calendar; nothing on the first week.
 
@@ -39,7 +38,6 @@ def changes(
         return CatalogueChanges((), (), (), renamed=renamed)
     here = {s.appliance_id for s in sightings}
     ever = catalogue.seen_before(week)
-    doubts = identity.doubts if identity else ()
     return CatalogueChanges(
         new=tuple(s.appliance_id for s in sightings if s.appliance_id not in ever),
         gone=tuple(s.name for s in last.sightings if s.appliance_id not in here),

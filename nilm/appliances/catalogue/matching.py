@@ -47,7 +47,6 @@ def identify(
     solution: str,
     energy_kwh: Sequence[float],
     called: Mapping[str, str] = _NO_NAMES,
-    model: Model | None = None,
 ) -> Identity:
     """The ids of a week's appliances, as the catalogue knows them or new, and what is in doubt.
 
@@ -58,7 +57,7 @@ def identify(
     record = catalogue.weeks.get(week)
     if record is not None and record.solution == solution and len(record.sightings) == len(looks):
         return Identity(tuple(s.appliance_id for s in record.sightings), record.doubts)
-    model = model or Model()
+    model = Model()
     known = _known(catalogue, week, looks, called, model)
     nats = np.array([[same_nats(look, past, model) for past in known] for look in looks])
     nats = nats.reshape(len(looks), len(known))
@@ -96,13 +95,16 @@ def _come_or_gone(catalogue: Catalogue, week: str, now: Mapping[str, Look]) -> l
         Doubt(new, old) for new in came for old in went if _alike(now[new], before[old], APPLIANCES.far_apart)
     ]
     doubts += [
-        Doubt(new, old) for new in came for old in stayed if _alike(now[new], before[old], APPLIANCES.alike)
+        Doubt(new, old)
+        for new in came
+        for old in stayed
+        if _alike(now[new], before[old], APPLIANCES.most_drift)
     ]
     return doubts + [
         Doubt(kept, old)
         for old in went
         for kept in stayed
-        if _alike(now[kept], before[old], APPLIANCES.alike)
+        if _alike(now[kept], before[old], APPLIANCES.most_drift)
     ]
 
 

@@ -37,9 +37,7 @@ def _when(
     """When most of it is left over, and the appliance that then runs or ""; `part` (M,) adds up to 1."""
     held = part @ on
     share = weight @ on / weight.sum()
-    tells = (
-        (share <= APPLIANCES.part_of_time) & (held >= APPLIANCES.mostly) & (held >= APPLIANCES.lift * share)
-    )
+    tells = (held >= APPLIANCES.mostly) & (held >= APPLIANCES.lift * share)
     if tells.any():
         k = int(np.argmax(np.where(tells, held - share, -1.0)))
         return f"It is mostly left over while {names[k]} runs ({_percent(float(held[k]))} of it)", names[k]

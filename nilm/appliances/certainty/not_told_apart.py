@@ -98,7 +98,7 @@ def _alike(found: Disaggregation, duration_s: FloatArray | None) -> list[Bond]:
                 and apart <= min(APPLIANCES.drifts * spread, APPLIANCES.most_drift)
             ):
                 bonds.append(Bond(i, j, DRIFT))
-            elif both >= APPLIANCES.together * either > 0:
+            elif both >= (1 - APPLIANCES.most_outside) * either > 0:
                 bonds.append(Bond(i, j, TOGETHER))
     return bonds
 

@@ -40,7 +40,7 @@ def first_amplitude(X: FloatArray, generator: Generator, gap_before: NDArray[np.
     seen = np.where(switched, step[first[later]], 0.0)
     doubt = np.where(switched, np.hypot(step_error, meter), meter)
     state, _ = _alike(means, generator.quiet_a)
-    kind, sign = _alike(means[later] - means[later - 1], generator.quiet_a, relative=SUN.same_edge)
+    kind, sign = _alike(means[later] - means[later - 1], generator.quiet_a, relative=3 * SUN.drift)
     # Unknowns: the level of each segment, of each state, and the step of each kind of switch.
     ties = csc_array(
         vstack(

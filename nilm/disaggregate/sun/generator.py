@@ -102,7 +102,7 @@ def _moves(along: FloatArray, level: FloatArray, watts: float) -> BoolArray:
 
 
 def _days(steps: BoolArray, quiet: BoolArray, interval_s: float) -> list[tuple[int, int]]:
-    """(first, last) step of each long stretch in which most quiet rows have one; at `last` it is over.
+    """(first, last) step of each long stretch with many of them; at `last` it is over.
 
     Where a switch lies just before the first step or just after the last, the sun may have come or gone with
     it, so the day is taken to reach there.
@@ -116,9 +116,7 @@ def _days(steps: BoolArray, quiet: BoolArray, interval_s: float) -> list[tuple[i
     found = []
     for part in np.split(rows, cuts):
         first, last = int(part[0]), int(part[-1])
-        here = slice(first, last + 1)
-        usual = np.count_nonzero(steps[here]) >= SUN.least_share * np.count_nonzero(quiet[here])
-        if last - first < round(SUN.least_s / interval_s) or not usual:
+        if last - first < round(SUN.least_s / interval_s):
             continue
         while first > 1 and not quiet[first - 1]:
             first -= 1

@@ -15,8 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from lfm.arrays import FloatArray
-from nilm.appliances.thresholds import PAGE
-from nilm.report.figures.palette import Style, style_of
+from nilm.report.figures.palette import LIGHT, Style, style_of
 from nilm.report.when import Window, binned
 from nilm.results import WeekResult
 
@@ -41,8 +40,11 @@ class Layer:
 
 
 def small_ones_together(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers, largest first, with all small ones as one without a colour, unless that is only one."""
-    n_own = len(layers) if len(layers) <= PAGE.most_layers + 1 else PAGE.most_layers
+    """The layers, largest first, with all small ones as one without a colour, unless that is only one.
+
+    As many as there are hues have a layer of their own: no eye follows more.
+    """
+    n_own = len(layers) if len(layers) <= len(LIGHT) + 1 else len(LIGHT)
     others = [layer.values for layer in layers[n_own:]]
     shared = [Layer(f"{len(others)} others", None, np.sum(others, axis=0))] if others else []
     return [*layers[:n_own], *shared]

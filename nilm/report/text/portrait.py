@@ -14,7 +14,7 @@ from nilm.report.text import words
 from nilm.report.when import Hours, Window
 from nilm.results import Appliance
 
-_NUMBERS = ("no", "one", "two", "three", "four", "five")
+_NUMBERS = ("no", "one", "two", "three", "four", "five")  # more levels are a range to a reader
 _TAILS = np.array([0.05, 0.5, 0.95])  # of the time, between which a power is said to lie
 _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the evening")
 
@@ -22,7 +22,7 @@ _PARTS_OF_DAY = ("at night", "in the morning", "in the afternoon", "in the eveni
 def power_said(appliance: Appliance, duration_s: FloatArray) -> str:
     """Its power as an analyst says it: one level, a few levels, or the range in which it varies."""
     levels = power_levels(appliance, duration_s)
-    if 1 < len(levels) <= PAGE.most_levels and levels[0] >= 1:
+    if 1 < len(levels) < len(_NUMBERS) and levels[0] >= 1:
         listed = ", ".join(words.decimals(level, 0) for level in levels)
         return f"{_NUMBERS[len(levels)]} levels: {listed}\u00a0W"
     low, usual, high = power_range(appliance, duration_s)

@@ -11,7 +11,7 @@ from datetime import tzinfo
 import numpy as np
 from markupsafe import Markup, escape
 
-from nilm.appliances.certainty.doubts import GUESS, LIKELY, sure_word
+from nilm.appliances.certainty.doubts import GUESS, LIKELY
 from nilm.appliances.thresholds import PAGE
 from nilm.report.text import words
 from nilm.report.when import Window
@@ -40,7 +40,7 @@ def explained_words(result: WeekResult) -> Markup:
 def counted_too_much(result: WeekResult) -> bool:
     """Whether the appliances add up to more than the meter counted, beyond noise."""
     share = explained_share(result)
-    return share is not None and share > 1 + PAGE.noise_over
+    return share is not None and share > 1 + PAGE.much_left_over
 
 
 def span(result: WeekResult, window: Window) -> str:
@@ -169,7 +169,7 @@ def cautions(result: WeekResult) -> list[Markup]:
         found.append(
             Markup("{} of the appliances' energy is a guess; most of all {}.").format(
                 words.percent(_doubtful_share(result), 0),
-                words.listed([_doubt(a) for a in doubts(result) if _is_guess(a)][:3]),
+                words.listed([_doubt(a) for a in doubts(result) if words.confidence(a) == GUESS][:3]),
             )
         )
     if result.quality.coverage < PAGE.least_coverage:
@@ -189,8 +189,7 @@ def doubts(result: WeekResult) -> list[Appliance]:
 
 def _at_stake(appliance: Appliance) -> float:
     """The energy that is expected to be wrong, in kWh."""
-    sure = appliance.support if appliance.sure is None else appliance.sure
-    return abs(appliance.energy_kwh) * (1 - sure)
+    return abs(appliance.energy_kwh) * (1 - appliance.sure)
 
 
 def _doubt(appliance: Appliance) -> Markup:
@@ -200,14 +199,8 @@ def _doubt(appliance: Appliance) -> Markup:
 def _doubtful_share(result: WeekResult) -> float:
     """The share of the appliances' energy that belongs to appliances more likely wrong than right."""
     energy = sum(abs(a.energy_kwh) for a in result.appliances)
-    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if _is_guess(a))
+    doubtful = sum(abs(a.energy_kwh) for a in result.appliances if words.confidence(a) == GUESS)
     return doubtful / energy if energy else 0.0
-
-
-def _is_guess(appliance: Appliance) -> bool:
-    if appliance.sure is None:
-        return appliance.support < PAGE.least_support
-    return sure_word(appliance.sure) == GUESS
 
 
 def much_in_doubt(result: WeekResult) -> bool:

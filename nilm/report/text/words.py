@@ -13,16 +13,9 @@ from markupsafe import Markup, escape
 
 from nilm.appliances.certainty.doubts import VERY_SURE, sure_word
 from nilm.appliances.naming import duration_words
-from nilm.appliances.thresholds import APPLIANCES
 from nilm.results import Appliance
 
 _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
-_SUPPORT = (
-    (APPLIANCES.sure_support, VERY_SURE),
-    (0.8, "fairly sure"),
-    (0.5, "more likely than not"),
-    (0.0, "unsure"),
-)
 _CORRECTIONS = {
     "unchanged": "not corrected",
     "inverted": "corrected: was inverted (on where it is off)",
@@ -148,10 +141,8 @@ def day(time: np.datetime64, style: str = "%A %-d %B %Y", zone: tzinfo = UTC) ->
 
 
 def confidence(appliance: Appliance) -> str:
-    """How sure we are of an appliance, as a word: by its probability, else by its support."""
-    if appliance.sure is not None:
-        return sure_word(appliance.sure)
-    return next((word for least, word in _SUPPORT if appliance.support >= least), "not known")
+    """How sure we are of an appliance, as a word."""
+    return sure_word(appliance.sure)
 
 
 def is_sure(appliance: Appliance) -> bool:

@@ -76,6 +76,9 @@ def test_the_value_is_the_sum_of_the_priors_and_of_the_fit_where_a_hop_may_chang
         X=X,
         residual_limit=1.0,
         tolerant=False,
+        repair=False,
+        nonnegative=False,
+        group=None,
     )
     assert options.value(solution) == pytest.approx(2 * 10 + 0.5)
     assert replace(options, tolerant=True).value(solution) == pytest.approx(0.25 + 20.5)

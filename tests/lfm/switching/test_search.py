@@ -14,6 +14,7 @@ from lfm.switching.search import (
 )
 from lfm.switching.segments import Segments, find_states
 from lfm.switching.thresholds import THRESHOLDS
+from lfm.thresholds import ESTIMATORS
 
 G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
@@ -48,7 +49,7 @@ def test_fewer_features_than_there_are_explain_less(switched):
     assert whole is not None
     assert few is not None
     assert len(few.G) == 2
-    assert few.misfit > THRESHOLDS.certificate_sigmas
+    assert few.misfit > ESTIMATORS.floor_sigmas
     assert few.objective > whole.objective
 
 
@@ -114,12 +115,12 @@ def test_the_certificate_is_a_distance_in_standard_deviations():
         np.zeros((1, 3), np.uint8),
         np.zeros(1, bool),
         0.0,
-        THRESHOLDS.certificate_sigmas,
+        ESTIMATORS.floor_sigmas,
         True,
         None,
     )
     assert fit.certified
-    assert not fit._replace(misfit=THRESHOLDS.certificate_sigmas + 0.1).certified
+    assert not fit._replace(misfit=ESTIMATORS.floor_sigmas + 0.1).certified
 
 
 def test_only_features_whose_switches_are_cheap_are_tried_without(switched, monkeypatch):

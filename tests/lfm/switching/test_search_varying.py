@@ -11,6 +11,7 @@ from lfm.switching.search_varying import (
 )
 from lfm.switching.thresholds import THRESHOLDS
 from lfm.switching.tracking import Variation
+from lfm.thresholds import ESTIMATORS
 
 G = np.array([[60.0, 0, 0], [20.0, 45.0, 0], [0, 30.0, 40.0]])
 LEVEL = np.array([5.0, 5.0, 50.0])
@@ -27,7 +28,7 @@ def test_the_varying_search_finds_features_whose_activations_differ(switched, se
     assert same_codes(fit.Z, Z)
     assert fit.variation is not None
     assert 0.02 < fit.variation.drift < 0.1
-    assert fit.misfit < THRESHOLDS.certificate_sigmas
+    assert fit.misfit < ESTIMATORS.floor_sigmas
     given = search_varying(segments, most=10, drift=0.05, max_iter=10, report=lambda _: None)
     assert given.variation is not None
     assert given.variation.drift == 0.05

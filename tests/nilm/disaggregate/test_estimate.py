@@ -5,7 +5,6 @@ from lfm import Solution
 from nilm.disaggregate.estimate import (
     fit_estimator,
     independent,
-    warmer,
     without_traces,
 )
 from nilm.errors import NothingUsableError, OptionError
@@ -34,18 +33,6 @@ def test_features_that_the_data_cannot_separate_are_joined_at_the_same_product()
     assert independent(joined, []) is joined
     with pytest.raises(NothingUsableError, match="no appliance is ever on"):
         independent(Solution(never, HOUSE.W[:1]), [])
-
-
-def test_known_waveforms_are_carried_over_only_if_they_explain_the_week() -> None:
-    notes: list[str] = []
-    split = Solution(
-        np.hstack([HOUSE.Z, HOUSE.Z[:, [1]] * (np.arange(len(X)) % 2)[:, None].astype(np.uint8)]),
-        np.vstack([HOUSE.W, np.zeros((1, 64))]),
-    )
-    warm = warmer(split, X, HOUSE.W * 1.01, notes)
-    np.testing.assert_array_equal(warm.Z, HOUSE.Z)
-    assert "carried over" in notes[0]
-    assert warmer(split, X, HOUSE.W[:2], []) is split
 
 
 def test_traces_are_left_out_and_said() -> None:

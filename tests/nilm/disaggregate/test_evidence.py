@@ -116,3 +116,22 @@ def test_rows_count_by_their_time_and_not_by_their_number() -> None:
     by_rows = {"rows of one length", "most common changes with another"}
     for name in set(EVIDENCE) - by_rows:
         assert seen(name, cut) == pytest.approx(seen(name, whole), rel=1e-9, abs=1e-9), name
+
+
+def test_a_feature_moves_alone_where_the_others_change_by_little_beside_it() -> None:
+    sizes = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    fit = Fit(
+        residual_a=np.zeros((4, 2)),
+        sizes=sizes,
+        W=np.array([[10.0, 0.0], [0.0, 5.0]]),
+        watts=np.array([100.0, 50.0]),
+        support=np.ones(2),
+        voltage_v=np.ones(2),
+        gap_before=np.arange(4) == 0,
+        duration_s=np.ones(4),
+        n_varying=0,
+        left_over=0.0,
+        feeds_in=False,
+        as_shapes=False,
+    )
+    assert fit.alone.tolist() == [[True, False], [False, True], [False, False]]

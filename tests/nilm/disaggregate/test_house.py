@@ -50,15 +50,6 @@ def test_an_answer_has_the_same_bits_on_one_thread_and_on_two() -> None:
     assert found[0].left_over == found[1].left_over
 
 
-def test_waveforms_that_are_known_already_are_carried_over_where_they_explain_the_rows() -> None:
-    rows = observe(HOUSE, noise_a=0.01, rng=np.random.default_rng(9))
-    warm = disaggregate(rows, HOUSE.voltage_v, warm_start=HOUSE.W)
-    assert any("carried over" in note for note in warm.notes)
-    assert hamming_error(warm.solution.Z, HOUSE.Z) == 0.0
-    others = disaggregate(rows, HOUSE.voltage_v, warm_start=HOUSE.W[:2])
-    assert not any("carried over" in note for note in others.notes)
-
-
 def test_unfit_rows_are_left_out_of_the_fit_and_read_afterwards_where_possible() -> None:
     spoilt = X.copy()
     clipped = np.flatnonzero(HOUSE.Z[:, HOUSE.names.index("kettle")])[:3]

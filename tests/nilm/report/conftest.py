@@ -15,6 +15,7 @@ from nilm.results import (
     ApplianceScore,
     CatalogueChanges,
     Certainty,
+    NotToldApart,
     Quality,
     Scores,
     ShownCorrection,
@@ -52,6 +53,7 @@ def make_week(
     for k, (name, kind) in enumerate(zip(house.names, house.kinds, strict=True)):
         rms_a = float(np.sqrt(np.mean(house.W[k] ** 2)))
         spectrum = np.abs(np.fft.rfft(house.W[k]))
+        kwh = energy_kwh(Z[:, k] * float(house.watts[k]), house.interval_s)
         appliances.append(
             Appliance(
                 appliance_id=f"A{k + 1:02d}",
@@ -73,10 +75,13 @@ def make_week(
                     options=ActivationOptions(),
                 ),
                 share_of_time=float(Z[:, k].mean()),
-                energy_kwh=energy_kwh(Z[:, k] * float(house.watts[k]), house.interval_s),
+                energy_kwh=kwh,
                 support=float(np.clip(1.02 - 0.09 * k, 0.3, 1.0)),
                 correction={1: "inverted", 2: "merged"}.get(k, "unchanged"),
                 colour=k,
+                sure=float(np.clip(1.02 - 0.05 * k, 0.55, 1.0)),
+                energy_low_kwh=0.9 * kwh,
+                energy_high_kwh=1.1 * kwh,
                 part_of="A03" if k == 3 else None,
                 part_evidence="on only while it is, in 412 of 412 readings" if k == 3 else "",
                 not_told_apart_from=("A03",) if k == 3 else (),
@@ -112,6 +117,7 @@ def make_week(
         week=week,
         interval_s=house.interval_s,
         start_utc=start,
+        duration_s=np.full(n, float(house.interval_s)),
         metered_w=metered,
         explained_w=explained.astype(np.float64),
         voltage_v=house.voltage_v,
@@ -130,6 +136,9 @@ def make_week(
             n_equivalent_is_exact=True,
             dependencies=("the amplifier runs only while the television does",),
             indistinguishable=(("A03", "A04"),) if n_appliances > 3 else (),
+            not_told_apart=(NotToldApart(("A03", "A04"), "they always ran together", 9.0, 8.0, 9.5),)
+            if n_appliances > 3
+            else (),
             would_settle=("one hour with the television on and the amplifier off",),
             residual_before=12.3456,
             residual_after=12.3456,

@@ -134,7 +134,14 @@ def test_the_first_screen_says_what_changed_and_why(opened_page: Any, week: Any,
     before = summary_of(replace(result, week="2014-wk52"))
     first = result.appliances[0]
     fewer = tuple(
-        replace(line, energy_kwh=line.energy_kwh / 2, runs=max(1, line.runs // 2), on_s=line.on_s / 2)
+        replace(
+            line,
+            energy_kwh=line.energy_kwh / 2,
+            low_kwh=line.low_kwh / 2,
+            high_kwh=line.high_kwh / 2,
+            runs=max(1, line.runs // 2),
+            on_s=line.on_s / 2,
+        )
         if line.appliance_id == first.appliance_id
         else line
         for line in before.appliances[:-1]

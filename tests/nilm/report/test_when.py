@@ -23,7 +23,7 @@ def hours(on: dict[int, float], data: float = 3600.0) -> when.Hours:
 
 
 def test_a_whole_week_is_shown_from_monday_even_where_data_lacks(result: WeekResult) -> None:
-    part = replace(result, start_utc=result.start_utc[2000:3000])
+    part = replace(result, start_utc=result.start_utc[2000:3000], duration_s=result.duration_s[2000:3000])
     window = when.week_window(part)
     assert (window.start, window.days) == (np.datetime64("2014-12-29T00:00:00"), 7)
 
@@ -118,7 +118,7 @@ def test_rows_that_stand_for_longer_fill_their_bins(result: WeekResult) -> None:
         result,
         start_utc=result.start_utc[:1500:5],
         metered_w=np.full(300, 50.0),
-        row_s=np.full(300, 600.0),
+        duration_s=np.full(300, 600.0),
     )
     mean = when.binned(every_fifth.metered_w, every_fifth, window, bin_s=120)
     assert np.isfinite(mean).sum() == 1500

@@ -14,7 +14,6 @@ _MODEL = Model(
     0.02**2,
     np.array([0.1, 0.2, 0.05, 0.15]),
     0.003**2,
-    0.0,  # nothing is negligible, so that whole matrices give the same
     np.array([(a, -1, -1, -1) for a in range(-1, J)]),
     np.array([(a, b, -1, -1) for a in range(J) for b in range(a + 1, J)]),
 )

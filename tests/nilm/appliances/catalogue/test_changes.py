@@ -4,7 +4,6 @@ from nilm.appliances.catalogue import (
     Catalogue,
     Doubt,
     Habits,
-    Identity,
     Look,
     Sighting,
     WeekRecord,
@@ -50,7 +49,7 @@ def test_every_doubt_is_said_with_both_names() -> None:
     catalogue = known(sighting("A01", name="kettle"), sighting("A02", name="oven"))
     doubts = (Doubt("A01", "A02"), Doubt("A03", "new"), Doubt("A01", "other waveform"))
     now = [sighting("A01", name="kettle"), sighting("A03", name="iron")]
-    found = changes(catalogue, "2015-wk02", now, identity=Identity(("A01", "A03"), doubts)).contradictions
+    found = changes(catalogue, "2015-wk02", now, doubts=doubts).contradictions
     assert len(found) == 3
     assert "A01 kettle may be A02 oven" in found[0]
     assert found[1].startswith("A03 iron may be another appliance")

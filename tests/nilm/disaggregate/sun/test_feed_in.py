@@ -4,6 +4,7 @@ import pytest
 from lfm import Solution
 from nilm.disaggregate.disaggregation import sizes
 from nilm.disaggregate.sun.feed_in import (
+    _loads_step,
     completed,
     consumes_when_off,
     first_amplitude,
@@ -87,3 +88,14 @@ def test_the_generator_becomes_the_last_feature_with_its_energy() -> None:
     assert size.sum() == pytest.approx(np.count_nonzero(TRUE))
     np.testing.assert_allclose(size @ solution.W[-1:], np.outer(PROFILE[:, -1], PANELS), atol=1e-9)
     np.testing.assert_allclose(sizes(solution.Z, size) @ solution.W, X, atol=0.02)
+
+
+def test_the_suns_own_step_is_that_of_the_still_rows_beside() -> None:
+    step = np.array([0.0, 2.0, 1.0, 9.0, 1.0, 2.0, 1.0, 1.0])
+    switch = np.arange(len(step)) == 3
+    ones = np.ones(len(step), dtype=bool)
+    sun = Generator(np.array([1.0, 0.0]), -100.0, ones, switch, 0.01, 0.0)
+    left, error = _loads_step(np.cumsum(step), sun)
+    assert left[3] == pytest.approx(9 - (2 + 1 + 1 + 2) / 4)
+    assert left[5] == pytest.approx(2 - (1 + 1 + 1) / 3), "a row that switches says nothing of the sun"
+    assert error == pytest.approx(1.4826 * np.median(np.abs(left[~switch])))

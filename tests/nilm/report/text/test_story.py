@@ -39,18 +39,18 @@ def test_the_verdict_decides_the_third_sentence(result: WeekResult) -> None:
 
 
 def test_how_many_appliances_are_certain_is_said_with_their_energy(result: WeekResult) -> None:
-    def with_support(*supports: float) -> str:
+    def as_sure(*sure: float) -> str:
         changed = [
-            replace(a, support=s, not_told_apart_from=(), energy_kwh=1.0)
-            for a, s in zip(result.appliances, supports, strict=False)
+            replace(a, sure=s, not_told_apart_from=(), energy_kwh=1.0)
+            for a, s in zip(result.appliances, sure, strict=False)
         ]
         return said(replace(result, appliances=tuple(changed)))[2]
 
-    assert with_support(1, 0.95, 0.99).startswith("We are very sure of all of them: ")
-    assert with_support(1).startswith("We are very sure of it: ")
-    assert with_support(1, 0.9, 0.3, 1).startswith("We are very sure of 2 of them, which hold 50 % of ")
-    assert with_support(0.5, 0.3).startswith("We are very sure of none of them: ")
-    assert with_support().startswith("We are sure of nothing: ")
+    assert as_sure(1, 0.95, 0.99).startswith("We are very sure of all of them: ")
+    assert as_sure(1).startswith("We are very sure of it: ")
+    assert as_sure(1, 0.8, 0.3, 1).startswith("We are very sure of 2 of them, which hold 50 % of ")
+    assert as_sure(0.5, 0.3).startswith("We are very sure of none of them (2 are a guess): ")
+    assert as_sure().startswith("We are sure of nothing: ")
 
 
 def test_what_a_generator_made_is_told_beside_what_was_used(result: WeekResult) -> None:
@@ -113,11 +113,11 @@ def test_what_spoils_a_week_is_said_first(result: WeekResult, change: dict[str, 
 
 
 def test_appliances_we_are_unsure_of_are_a_caution_where_they_hold_the_energy(result: WeekResult) -> None:
-    unsure = tuple(replace(a, support=0.3) for a in result.appliances)
+    unsure = tuple(replace(a, sure=0.3) for a in result.appliances)
     assert (
         "100 % of the appliances' energy" in story.cautions(replace(result, appliances=unsure))[0].striptags()
     )
-    largest_sure = (replace(unsure[0], support=0.9, energy_kwh=1e6), *unsure[1:])
+    largest_sure = (replace(unsure[0], sure=0.9, energy_kwh=1e6), *unsure[1:])
     energy = replace(result, appliances=largest_sure, metered_kwh=2e6, unexplained_kwh=1e6)
     assert story.cautions(energy) == []
 

@@ -71,24 +71,9 @@ def test_a_difference_has_its_sign() -> None:
     assert [text(words.change(v, 1, "kWh")) for v in (1.25, -0.5, 0.0)] == ["+1.2 kWh", "−0.5 kWh", "0.0 kWh"]
 
 
-@pytest.mark.parametrize(
-    ("support", "word"),
-    [
-        (1.0, "very sure"),
-        (0.85, "fairly sure"),
-        (0.5, "more likely than not"),
-        (0.1, "unsure"),
-        (np.nan, "not known"),
-    ],
-)
-def test_confidence_in_words(week: Any, support: float, word: str) -> None:
-    appliance = week(n_appliances=1, days=1, gap=(0, 0)).appliances[0]
-    assert words.confidence(replace(appliance, support=support)) == word
-
-
 @pytest.mark.parametrize(("sure", "word"), [(0.95, "very sure"), (0.75, "likely"), (0.2, "a guess")])
-def test_a_probability_goes_before_the_support(week: Any, sure: float, word: str) -> None:
-    appliance = replace(week(n_appliances=1, days=1, gap=(0, 0)).appliances[0], support=1.0, sure=sure)
+def test_how_sure_in_words(week: Any, sure: float, word: str) -> None:
+    appliance = replace(week(n_appliances=1, days=1, gap=(0, 0)).appliances[0], sure=sure)
     assert words.confidence(appliance) == word
     assert words.is_sure(appliance) == (word == "very sure")
     assert not words.is_sure(replace(appliance, not_told_apart_from=("A02",)))
