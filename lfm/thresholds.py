@@ -357,6 +357,11 @@ class ShapeThresholds(NamedTuple):
     """Share of its size by which a fall may differ from the rise that it ends, one standard deviation."""
     same_sigmas: float = 4.0
     """Such standard deviations from which they do not belong together."""
+    still_share: float = 0.2
+    """Share of the changes, the smallest, that are no switches. Origin: set by hand; half was too much for a
+    house in which two heaters switch at random from row to row."""
+    most_open: int = 64
+    """Rises that wait for their fall; of more, the oldest is given up. Origin: for time."""
     least_pulses: int = 2
     """Pulses of a part. Origin: a pulse that is like no other may belong to a load that varies."""
     most_pulses: int = 3_000

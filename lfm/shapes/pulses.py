@@ -18,8 +18,6 @@ from lfm.arrays import BoolArray, FloatArray, IntArray
 from lfm.compiled import compiled
 from lfm.thresholds import SHAPES
 
-_MOST_OPEN = 64  # rises that wait for their fall; of more, the oldest is given up
-
 
 class Pulses(NamedTuple):
     """R pulses, in the order of their falls."""
@@ -33,28 +31,35 @@ class Pulses(NamedTuple):
 def find_pulses(track: FloatArray, gap_before: BoolArray, *, resolution: float) -> Pulses:
     """The pulses of a track (N,), whose changes are known to `resolution` at best."""
     noise = max(resolution, _wander(track, gap_before, least=SHAPES.least_steps * resolution))
-    limits = SHAPES.least_steps * noise, SHAPES.same_size, SHAPES.same_sigmas
-    return Pulses(*_paired(track, gap_before, noise, *limits))
+    least = SHAPES.least_steps * noise
+    limits = SHAPES.same_size, SHAPES.same_sigmas, SHAPES.most_open
+    return Pulses(*_paired(track, gap_before, noise, least, *limits))
 
 
 def _wander(track: FloatArray, gap_before: BoolArray, *, least: float) -> float:
-    """The standard deviation of changes while the track is above `least`, by the smallest fifth of them.
-
-    Those are no switches, unless more than four rows of five hold one.
-    """
+    """The standard deviation of changes while the track is above `least`, by the smallest of them."""
     above = (np.minimum(track[1:], track[:-1]) > least) & ~gap_before[1:]
-    return float(np.quantile(np.abs(np.diff(track)[above]), 0.2)) / norm.ppf(0.6) if above.any() else 0.0
+    if not above.any():
+        return 0.0
+    largest = np.quantile(np.abs(np.diff(track)[above]), SHAPES.still_share)
+    return float(largest / norm.ppf((1 + SHAPES.still_share) / 2))
 
 
 @compiled
 def _paired(
-    track: FloatArray, gap_before: BoolArray, noise: float, least: float, share: float, sigmas: float
+    track: FloatArray,
+    gap_before: BoolArray,
+    noise: float,
+    least: float,
+    share: float,
+    sigmas: float,
+    most_open: int,
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """`find_pulses`: rises of at least `least`, whose falls differ by `noise` and a `share` of the size."""
     N = len(track)
     first, end = np.zeros(2 * N, np.int64), np.zeros(2 * N, np.int64)
     size, sigma = np.zeros(2 * N), np.full(2 * N, noise)
-    at, rise = np.zeros(_MOST_OPEN, np.int64), np.zeros(_MOST_OPEN)
+    at, rise = np.zeros(most_open, np.int64), np.zeros(most_open)
     n, n_open, begin, lowest = 0, 0, 0, track[0]
     for t in range(1, N + 1):
         if t == N or gap_before[t]:
@@ -84,7 +89,7 @@ def _paired(
                 kept += 1
         n_open = kept
         if change >= least:
-            if n_open == _MOST_OPEN:
+            if n_open == most_open:
                 at[:-1], rise[:-1] = at[1:].copy(), rise[1:].copy()
                 n_open -= 1
             at[n_open], rise[n_open] = t, change
@@ -95,7 +100,7 @@ def _paired(
 @compiled
 def _falling(rise: FloatArray, fall: float, noise: float, share: float, sigmas: float) -> int:
     """Which of the open rises, the latest last, the fall ends; −1 for none of them."""
-    best, least = -1, 0.5 * sigmas**2 + np.log(_MOST_OPEN)
+    best, least = -1, np.inf
     for k in range(len(rise)):
         off = (rise[k] - fall) / np.hypot(noise, share * rise[k])
         cost = 0.5 * off**2 + np.log(len(rise) - k)
