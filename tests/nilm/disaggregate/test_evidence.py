@@ -130,7 +130,6 @@ def test_a_feature_moves_alone_where_the_others_change_by_little_beside_it() -> 
         gap_before=np.arange(4) == 0,
         duration_s=np.ones(4),
         n_varying=0,
-        left_over=0.0,
         feeds_in=False,
         as_shapes=False,
     )
