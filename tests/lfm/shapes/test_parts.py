@@ -3,6 +3,9 @@ import pytest
 
 from lfm import split_track
 from lfm.errors import InvalidInputError
+from lfm.shapes import parts as parts_module
+from lfm.switching.collinear.partition import Activations
+from lfm.switching.thresholds import THRESHOLDS
 from lfm.thresholds import SHAPES
 
 N = 2000
@@ -90,3 +93,26 @@ def test_a_shortest_time_is_a_finite_number_above_0(shortest: object) -> None:
 def test_what_is_beside_has_as_many_rows_as_the_track() -> None:
     with pytest.raises(InvalidInputError, match="beside has 3 rows; the track has 2000"):
         split_track(np.ones(N), NO_GAPS, resolution=5.0, beside=np.ones((3, 1)))
+
+
+def test_what_is_known_of_each_pulse(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Activations] = []
+
+    def keep(label: np.ndarray, activations: Activations) -> tuple[np.ndarray, Activations]:
+        seen.append(activations)
+        return label, activations
+
+    monkeypatch.setattr(parts_module, "best_partition_and_spread", keep)
+    track = np.zeros(100)
+    track[10:14], track[40:48], track[70:71] = 1000.0, 1005.0, 300.0
+    beside = (np.arange(100) >= 38).astype(np.uint8)[:, None]
+    duration = np.where(np.arange(100) < 50, 2.0, 1.0)
+    split_track(track, np.zeros(100, bool), resolution=5.0, duration=duration, beside=beside)
+    (a,) = seen
+    assert a.usual.tolist() == pytest.approx([(12 * 2 + 50) / 150])
+    assert a.context[:, 0].tolist() == [0, 1, 1]
+    assert (np.exp(np.diff(a.size))).tolist() == pytest.approx([1.005, 300 / 1005])
+    assert a.duration.tolist() == [3, 4, 0]  # 8, 16 and 1
+    assert a.company.tolist() == [5, 5, THRESHOLDS.n_bins - 1]  # 52 from the end of one to the next, and none
+    sigma = THRESHOLDS.least_drift**2 + (5.0 / np.sqrt(2) / np.array([1000.0, 1005.0, 300.0])) ** 2
+    assert a.variance.tolist() == pytest.approx(sigma.tolist())
