@@ -62,8 +62,7 @@ def find_fans(
     check_weight("resolution", resolution)
     if tracks.shape[1] != len(shapes) or not len(tracks):
         raise InvalidInputError(
-            f"tracks has shape {tracks.shape}; at least one row and a column for each of the {len(shapes)} "
-            "shapes are needed"
+            f"tracks has shape {tracks.shape}; rows are needed, and a column for each of {len(shapes)} shapes"
         )
     unit = shapes / np.maximum(np.linalg.norm(shapes, axis=1), np.finfo(float).tiny)[:, None]
     moved = large_changes(tracks, gap_before, resolution) != 0

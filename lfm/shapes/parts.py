@@ -90,12 +90,18 @@ def split_track(
         raise InvalidInputError(f"beside has {len(others)} rows; the track has {len(track)}")
     pulses = find_pulses(track, gap_before, resolution=resolution)
     source = _sources(pulses, time, shortest, others)
-    size = np.zeros((len(track), int(source.max(initial=-1)) + 1))
+    size = _drawn(pulses, source, len(track))
+    size = size[:, np.argsort(-(time @ size), kind="stable")]
+    return Parts(size, track - size.sum(axis=1))
+
+
+def _drawn(pulses: Pulses, source: IntArray, N: int) -> FloatArray:
+    """(N, P) what each source draws in every row, by its pulses."""
+    size = np.zeros((N, int(source.max(initial=-1)) + 1))
     for first, end, height, _, k in zip(*pulses, source.tolist(), strict=True):
         if k >= 0:
             size[first:end, k] += height
-    size = size[:, np.argsort(-(time @ size), kind="stable")]
-    return Parts(size, track - size.sum(axis=1))
+    return size
 
 
 def check_track(track: FloatArray, resolution: float) -> FloatArray:
