@@ -142,6 +142,5 @@ def _sources(pulses: Pulses, time: FloatArray, shortest: float, others: BinaryAr
     start = np.empty(R, dtype=np.int64)
     start[order] = np.concatenate([[0], np.cumsum(np.diff(size[order]) > alike)])
     label, _ = best_partition_and_spread(start, activations)
-    members = np.bincount(label)
-    number = np.where(members >= SHAPES.least_pulses, np.cumsum(members >= SHAPES.least_pulses) - 1, -1)
-    return np.asarray(number[label])
+    enough = np.bincount(label) >= SHAPES.least_pulses
+    return np.asarray(np.where(enough, np.cumsum(enough) - 1, -1)[label])
